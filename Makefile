@@ -1,0 +1,67 @@
+# `make help` lists what there is. Everything installs what it needs; state and caches live outside the
+# repository (see e2e/cluster), so any number of checkouts share them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help
+help: ## What you can do here
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+# --- the project's own environment ----------------------------------------------------------------------------
+
+$(VENV)/.installed: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
+	@echo "Installing the Python packages of requirements/dev.txt into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements/dev.txt)"
+	@$(BIN)/uv pip sync -q --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+.PHONY: install
+install: $(VENV)/.installed ## Install the Python packages into .venv
+
+.PHONY: lock
+lock: install ## Pin the dependencies of pyproject.toml anew
+	$(BIN)/uv pip compile -q pyproject.toml --generate-hashes --python-version 3.11 --no-header --no-annotate -o requirements/operator.txt
+	$(BIN)/uv pip compile -q pyproject.toml --group dev --generate-hashes --python-version 3.11 --no-header --no-annotate -o requirements/dev.txt
+
+# --- checks ---------------------------------------------------------------------------------------------------
+
+.PHONY: check
+check: install ## Format, lint, types, layers, generated files: seconds
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --config pyproject.toml
+	$(BIN)/sluice crds --check
+
+.PHONY: format
+format: install ## Format the code and mend what lint can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: generate
+generate: install ## Write the CRDs and their reference from the API's models
+	$(BIN)/sluice crds --write
+
+.PHONY: unit
+unit: install ## Tests that need no cluster
+	$(BIN)/python -m pytest
+
+# --- a local cluster ------------------------------------------------------------------------------------------
+
+.PHONY: cluster
+cluster: ## A local Kubernetes: with kind where there is Docker, else from Linux namespaces
+	$(PYTHON) -m e2e.cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Remove the local cluster and all that it made
+	$(PYTHON) -m e2e.cluster down
+
+.PHONY: images
+images: ## Build the images and load them into the local cluster
+	$(PYTHON) -m e2e.images
