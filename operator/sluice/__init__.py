@@ -1,0 +1,3 @@
+"""Sluice: a Kubernetes operator for Spark Structured Streaming."""
+
+__version__ = "0.1.0"

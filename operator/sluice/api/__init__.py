@@ -1,0 +1,1 @@
+"""What users write: the custom resources as pydantic models, and the CRDs made from them."""

@@ -1,0 +1,197 @@
+"""From a stored StreamJob to the core's record, with everything checked that the schema could not.
+
+The API server has already refused what the CRD's schema and rules forbid. What is left: objects stored before
+a rule existed, the insides of pod templates, and combinations that a rule over one object cannot see.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.v1alpha1.application import Application as ApiApplication
+from sluice.api.v1alpha1.application import Pod
+from sluice.api.v1alpha1.running import Executors as ApiExecutors
+from sluice.api.v1alpha1.streamjob import StreamJob as ApiStreamJob
+from sluice.api.v1alpha1.streamjob import StreamJobSpec
+from sluice.core import quantities
+from sluice.core.application import (
+    Application,
+    Checkpoint,
+    Executors,
+    JobKey,
+    KafkaSource,
+    PodShape,
+    RestartPolicy,
+    StreamJob,
+)
+from sluice.core.podsecurity import template_problems
+from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
+from sluice.errors import InvalidSpec, Problem
+
+ALLOW_MIGRATION = "sluice.dev/allow-migration"
+
+_MINIMUM_OVERHEAD = 384 * MEBIBYTE
+_DRIVER_OVERHEAD_PERCENT = 40
+_EXECUTOR_OVERHEAD_PERCENT = 10
+_DRIVER_CPU = Millicores(500)
+
+
+def spec_document(spec: object) -> dict[str, Any]:
+    """A spec with all defaults filled in, as plain data.
+
+    Raises InvalidSpec with every problem that the models find.
+    """
+    return _parse(spec).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def streamjob(resource: Mapping[str, Any]) -> StreamJob:
+    """Read a StreamJob as the API server gives it.
+
+    Raises InvalidSpec with all problems at once.
+    """
+    metadata = resource["metadata"]
+    spec = _parse(resource.get("spec"))
+    problems = [*_name_problems(metadata["name"]), *_template_problems(spec)]
+    if problems:
+        raise InvalidSpec(problems)
+    return StreamJob(
+        key=JobKey(metadata["namespace"], metadata["name"]),
+        uid=metadata["uid"],
+        generation=metadata.get("generation", 1),
+        created=datetime.fromisoformat(metadata["creationTimestamp"]),
+        application=_application(spec.application, spec.executors),
+        executors=_executors(spec.executors),
+        checkpoint=Checkpoint(
+            claim=spec.checkpoint.claim,
+            path=_collapsed(spec.checkpoint.path),
+            uri=spec.checkpoint.uri,
+        ),
+        sources=tuple(
+            KafkaSource(
+                bootstrap_servers=tuple(source.kafka.bootstrap_servers),
+                topics=tuple(source.kafka.topics),
+            )
+            for source in spec.sources
+        ),
+        restart=RestartPolicy(
+            initial=quantities.duration(spec.restart.initial_backoff),
+            maximum=quantities.duration(spec.restart.maximum_backoff),
+            factor=spec.restart.factor,
+            failures=spec.restart.maximum_failures,
+            reset_after=quantities.duration(spec.restart.reset_after),
+        ),
+        suspend=spec.suspend,
+        allowed_migration=metadata.get("annotations", {}).get(ALLOW_MIGRATION),
+        slo=_slo_text(spec),
+        not_in_force=tuple(_not_in_force(spec)),
+        document=spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+    )
+
+
+def _parse(spec: object) -> StreamJobSpec:
+    try:
+        return StreamJobSpec.model_validate(spec)
+    except ValidationError as error:
+        raise InvalidSpec([_problem(dict(one)) for one in error.errors()]) from error
+
+
+def _problem(error: dict[str, Any]) -> Problem:
+    path = "spec"
+    for part in error["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    value = error["input"] if isinstance(error["input"], str | int | float | bool) else None
+    return Problem(path, value, error["msg"].removeprefix("Value error, "))
+
+
+def _name_problems(name: str) -> Iterator[Problem]:
+    for rule in ApiStreamJob.object_rules:
+        if not rule.check(name):
+            yield Problem("metadata.name", None, rule.told(name))
+
+
+def _template_problems(spec: StreamJobSpec) -> Iterator[Problem]:
+    application = spec.application
+    for name, pod in (("driver", application.driver), ("executor", application.executor)):
+        if pod.template:
+            yield from template_problems(pod.template, f"spec.application.{name}.template", name)
+
+
+def _application(declared: ApiApplication, executors: ApiExecutors) -> Application:
+    return Application(
+        image=declared.image,
+        main_file=declared.main_file,
+        image_pull_policy=declared.image_pull_policy,
+        image_pull_secrets=tuple(declared.image_pull_secrets),
+        arguments=tuple(declared.arguments),
+        spark_conf=declared.spark_conf,
+        environment=tuple(
+            variable.model_dump(by_alias=True, exclude_none=True)
+            for variable in declared.environment
+        ),
+        python_path=tuple(declared.python_path),
+        stop_deadline=quantities.duration(declared.driver.stop_deadline),
+        driver=_shape(
+            declared.driver,
+            memory=quantities.memory(declared.driver.memory),
+            percent=_DRIVER_OVERHEAD_PERCENT,
+            cpu=_DRIVER_CPU,
+        ),
+        executor=_shape(
+            declared.executor,
+            memory=quantities.memory(executors.memory),
+            percent=_EXECUTOR_OVERHEAD_PERCENT,
+            cpu=Millicores(executors.cores * 1000),
+        ),
+    )
+
+
+def _shape(pod: Pod, *, memory: Bytes, percent: int, cpu: Millicores) -> PodShape:
+    overhead = Bytes(max(_MINIMUM_OVERHEAD, memory * percent // 100))
+    return PodShape(
+        memory=memory,
+        overhead=quantities.memory(pod.memory_overhead) if pod.memory_overhead else overhead,
+        cpu_request=quantities.cpu(pod.cpu_request) if pod.cpu_request else cpu,
+        cpu_limit=quantities.cpu(pod.cpu_limit) if pod.cpu_limit else None,
+        template=pod.template or {},
+    )
+
+
+def _executors(declared: ApiExecutors) -> Executors:
+    return Executors(
+        minimum=declared.min,
+        maximum=declared.max,
+        initial=declared.initial if declared.initial is not None else declared.min,
+        cores=declared.cores,
+    )
+
+
+def _collapsed(path: str) -> str:
+    return "/".join(part for part in path.split("/") if part)
+
+
+def _slo_text(spec: StreamJobSpec) -> str:
+    if spec.slo is None:
+        return ""
+    bounds = []
+    if spec.slo.latency is not None:
+        bounds.append(f"p{100 * spec.slo.latency.percentile:g}<{spec.slo.latency.bound}")
+    if spec.slo.throughput is not None:
+        bounds.append(f"≥{quantities.format_count(spec.slo.throughput.minimum)}/s")
+    return f"{' '.join(bounds)} {100 * spec.slo.objective:g}%".strip()
+
+
+def _not_in_force(spec: StreamJobSpec) -> Iterator[str]:
+    if spec.slo is not None:
+        yield "slo"
+    if spec.recovery is not None:
+        yield "recovery"
+    if spec.scaling.mode != "Off":
+        yield "scaling"
+    if spec.alternates:
+        yield "alternates"
+    if spec.profiling.enabled:
+        yield "profiling"
+    if spec.utility is not None:
+        yield "utility"

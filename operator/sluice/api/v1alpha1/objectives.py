@@ -1,0 +1,158 @@
+"""What a job promises, and how it may be scaled to keep it: SLO, recovery, scaling, alternates, utility.
+
+This version checks and stores these fields; the condition SpecInForce names those it does not act upon.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sluice.api.base import Duration, FreeForm, Model, Rule, positive_duration
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+PLAIN_NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+
+
+class Latency(Model):
+    """A bound on the time from a record's timestamp at the source to its commit."""
+
+    percentile: Share = Field(
+        0.95, description="Share of the records that must be within the bound: 0.95 is p95."
+    )
+    bound: Duration = Field(description="The longest time that these records may take.")
+
+    rules = (positive_duration("bound"),)
+
+
+class Throughput(Model):
+    """A floor under the rate of processed records."""
+
+    minimum: int = Field(
+        ge=1, description="Records per second that must be processed while so many arrive."
+    )
+
+
+class Slo(Model):
+    """The service level objective."""
+
+    latency: Latency | None = Field(None, description="Bound on the record latency. Default: none.")
+    throughput: Throughput | None = Field(
+        None, description="Floor of the throughput. Default: none."
+    )
+    objective: Share = Field(
+        0.99,
+        description="Share of the time in which the bounds hold: 0.99 leaves 1 % as error budget.",
+    )
+    window: Duration = Field(
+        "28d", description="The rolling window over which the objective is taken."
+    )
+
+    rules = (positive_duration("window"),)
+
+
+class Recovery(Model):
+    """How fast the job is back after a failure."""
+
+    target: Duration = Field(
+        description="The longest time from a failure until the job has caught up. Shorter needs more executors."
+    )
+
+    rules = (positive_duration("target"),)
+
+
+class Blackout(Model):
+    """A window in which nothing is rescaled."""
+
+    start: TimeOfDay = Field(description="First minute of the window, HH:MM.")
+    end: TimeOfDay = Field(
+        description="End of the window, HH:MM; earlier than start means the next day."
+    )
+    days: list[Day] = Field(
+        default=[], max_length=7, description="Days on which it starts. Default: every day."
+    )
+    time_zone: str = Field(
+        "UTC", max_length=64, description="Time zone of the window, as Europe/Berlin."
+    )
+
+    rules = (
+        Rule(
+            cel="self.start != self.end",
+            message="'start and end are both ' + self.start + '; a window needs a length'",
+            check=lambda self: self.start != self.end,
+            told=lambda self: f"start and end are both {self.start}; a window needs a length",
+        ),
+    )
+
+
+class Scaling(Model):
+    """Whether and how the operator chooses the number of executors."""
+
+    mode: Literal["Off", "Observe", "Approve", "Auto"] = Field(
+        "Off",
+        description="Off: executors.initial holds. Observe: decide and report. Approve: apply when approved. "
+        "Auto: apply.",
+    )
+    policy: Literal["sluice", "phoebe", "static", "hpa", "keda-lag", "flink-autoscaler", "ds2"] = (
+        Field("sluice", description="The rule that decides.")
+    )
+    interval: Duration = Field("60s", description="Time between two decisions.")
+    horizon: Duration = Field("15m", description="How far ahead the load is forecast.")
+    stabilisation: Duration = Field(
+        "5m",
+        description="A smaller size must be wanted for so long before the job shrinks; 0s shrinks at once.",
+    )
+    blackouts: list[Blackout] = Field(
+        default=[], max_length=32, description="Windows without rescaling."
+    )
+
+    rules = (positive_duration("interval"), positive_duration("horizon"))
+
+
+class Alternate(Model):
+    """A cheaper way to do the job, taken when its value is worth it."""
+
+    name: str = Field(pattern=PLAIN_NAME, description="Name of the alternate.")
+    value: float = Field(gt=0, le=1, description="Worth of its results; 1 is the full worth.")
+    overrides: FreeForm = Field(description="Fields of spec.application that it replaces.")
+
+
+class Utility(Model):
+    """What the job is worth to its owner, for sharing a cluster between jobs."""
+
+    maximum: float = Field(
+        1.0, gt=0, description="Utility when all objectives are met; sets the priority."
+    )
+    latency_knee: Duration | None = Field(
+        None,
+        description="The latency beyond which utility falls. Default: the bound of slo.latency.",
+    )
+
+
+class Budget(Model):
+    """What a profiling run may cost."""
+
+    core_seconds: int = Field(
+        7200, ge=1, description="CPU time of all its executors together, in core-seconds."
+    )
+    duration: Duration = Field("30m", description="The longest wall-clock time of a run.")
+
+    rules = (positive_duration("duration"),)
+
+
+class Profiling(Model):
+    """Measuring copies of the job at other sizes, beside production."""
+
+    enabled: bool = Field(False, description="Whether the operator profiles the job by itself.")
+    scale_outs: list[Annotated[int, Field(ge=1, le=10000)]] = Field(
+        default=[],
+        max_length=32,
+        description="Numbers of executors to measure. Default: chosen by need.",
+    )
+    namespaces: list[Annotated[str, Field(pattern=PLAIN_NAME)]] = Field(
+        default=[],
+        max_length=32,
+        description="Namespaces to use. Default: the operator makes its own.",
+    )
+    budget: Budget = Field(default=Budget(), description="What a run may cost.")

@@ -1,0 +1,226 @@
+"""The kind StreamJob: spec, status, and what `kubectl get` shows of it."""
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from sluice.api.base import FreeForm, Model, Rule
+from sluice.api.v1alpha1.application import Application
+from sluice.api.v1alpha1.objectives import (
+    Alternate,
+    Profiling,
+    Recovery,
+    Scaling,
+    Slo,
+    Utility,
+)
+from sluice.api.v1alpha1.running import Checkpoint, Executors, Restart, Source
+
+MAXIMUM_NAME = 40
+"""Spark appends "-INCARNATION-exec-NUMBER" to name executors; a pod's host name ends at 63 characters."""
+
+
+class StreamJobSpec(Model):
+    """What the owner of a job declares."""
+
+    application: Application = Field(description="The program and how it is started.")
+    executors: Executors = Field(
+        default=Executors(), description="How many executors, and how large."
+    )
+    checkpoint: Checkpoint = Field(description="Where offsets and state are kept.")
+    sources: list[Source] = Field(default=[], max_length=16, description="What the job reads.")
+    slo: Slo | None = Field(None, description="What the job promises. Default: nothing.")
+    recovery: Recovery | None = Field(
+        None, description="How fast it must be back. Default: no target."
+    )
+    scaling: Scaling = Field(
+        default=Scaling(), description="Whether and how the operator scales it."
+    )
+    alternates: list[Alternate] = Field(
+        default=[], max_length=16, description="Cheaper ways to do the job."
+    )
+    profiling: Profiling = Field(default=Profiling(), description="Measuring it at other sizes.")
+    utility: Utility | None = Field(None, description="Its worth, for sharing a cluster.")
+    restart: Restart = Field(default=Restart(), description="How a failed driver is started again.")
+    suspend: bool = Field(
+        False, description="true stops the job and keeps its checkpoint; false resumes it."
+    )
+
+
+class DriverStatus(Model):
+    """The present driver."""
+
+    pod: str = Field(description="Name of its pod.")
+    uid: str = Field(description="uid of its pod.")
+    node: str | None = Field(None, description="Node that it runs on.")
+    started_at: str | None = Field(None, description="When its container started.")
+
+
+class ExecutorStatus(Model):
+    """Executors as they are."""
+
+    wanted: int = Field(0, description="How many there should be.")
+    running: int = Field(0, description="How many pods run.")
+
+
+class FailureStatus(Model):
+    """Failures of the driver."""
+
+    in_a_row: int = Field(0, description="Drivers in a row that ended unasked.")
+    reason: str | None = Field(None, description="Why the last of them ended, in a word.")
+    message: str | None = Field(None, description="Why the last of them ended.")
+    exit_code: int | None = Field(None, description="Exit code of the last of them.")
+    incarnation: int | None = Field(None, description="Its incarnation.")
+    generation: int | None = Field(None, description="Generation of the spec that it ran.")
+    at: str | None = Field(None, description="When it ended.")
+    next_start: str | None = Field(None, description="No start before this time.")
+    gave_up: bool = Field(False, description="The limit of spec.restart was reached.")
+
+
+class ChangeStatus(Model):
+    """A change of the spec that the running driver was not started with."""
+
+    kind: str = Field("None", description="None, Live, Restart or Migration.")
+    fields: list[str] = Field(default=[], description="The changed fields, below spec.")
+
+
+class CheckpointStatus(Model):
+    """The checkpoint that the job holds."""
+
+    location: str | None = Field(None, description="The normalised place.")
+    last_batch: int | None = Field(None, description="The newest committed batch that is known.")
+    committed_at: str | None = Field(None, description="When it was committed.")
+
+
+class StreamStatus(Model):
+    """How the stream flows. A number that is not known is absent."""
+
+    arrival_rate: float | None = Field(
+        None, description="Rows per second that arrive at the sources."
+    )
+    processing_rate: float | None = Field(None, description="Rows per second that are processed.")
+    lag_rows: int | None = Field(None, description="Rows that wait at the sources.")
+    lag_seconds: float | None = Field(None, description="Age of the oldest row that waits.")
+    latency_p50: float | None = Field(None, description="Median latency of a record, in seconds.")
+    latency_p95: float | None = Field(
+        None, description="95th percentile of the latency, in seconds."
+    )
+    latency_p99: float | None = Field(
+        None, description="99th percentile of the latency, in seconds."
+    )
+    state_rows: int | None = Field(None, description="Rows of state.")
+    state_bytes: int | None = Field(None, description="Memory of the state, in bytes.")
+    state_partitions: int | None = Field(
+        None, description="Partitions of the state, as the checkpoint has them."
+    )
+
+
+class Summary(Model):
+    """Short texts for the columns of `kubectl get`."""
+
+    executors: str = Field("", description="running/wanted")
+    latency: str = Field("", description="95th percentile of the latency.")
+    slo: str = Field("", description="The declared objective.")
+    lag: str = Field("", description="Rows that wait, and for how long.")
+
+
+class StreamJobStatus(Model):
+    """What the operator knows and remembers of a job. It alone writes it."""
+
+    observed_generation: int = Field(
+        0, description="Generation of the spec that this status is about."
+    )
+    phase: str = Field("", description="The state of the job in a word; the conditions say why.")
+    incarnation: int = Field(0, description="How many drivers have been started for the job.")
+    stopping: str | None = Field(None, description="Why the present driver was asked to stop.")
+    replicas: int = Field(0, description="Executors that run, for the scale subresource.")
+    selector: str = Field(
+        "", description="Label selector of the executors, for the scale subresource."
+    )
+    driver: DriverStatus | None = Field(None, description="The present driver.")
+    executors: ExecutorStatus = Field(
+        default=ExecutorStatus(), description="Executors as they are."
+    )
+    failures: FailureStatus = Field(default=FailureStatus(), description="Failures of the driver.")
+    change: ChangeStatus = Field(
+        default=ChangeStatus(), description="A pending change of the spec."
+    )
+    checkpoint: CheckpointStatus = Field(default=CheckpointStatus(), description="The checkpoint.")
+    stream: StreamStatus = Field(default=StreamStatus(), description="How the stream flows.")
+    summary: Summary = Field(default=Summary(), description="Short texts for people.")
+    conditions: list[FreeForm] = Field(
+        default=[],
+        description="Conditions, as in every Kubernetes object.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+
+
+class StreamJob(Model):
+    """A Spark Structured Streaming job that the operator keeps running."""
+
+    spec: StreamJobSpec = Field(description="What the owner declares.")
+    status: StreamJobStatus | None = Field(None, description="What the operator reports.")
+
+    # Rules on the object itself see its metadata, which is no field of this model: `convert` has the same check.
+    object_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            cel=f"self.metadata.name.size() <= {MAXIMUM_NAME}",
+            message="'metadata.name: \"' + self.metadata.name + '\" has ' + string(self.metadata.name.size()) + "
+            f"' characters; the names of its pods leave room for {MAXIMUM_NAME}'",
+            check=lambda name: len(name) <= MAXIMUM_NAME,
+            told=lambda name: (
+                f'metadata.name: "{name}" has {len(name)} characters; '
+                f"the names of its pods leave room for {MAXIMUM_NAME}"
+            ),
+        ),
+        Rule(
+            cel="!self.metadata.name.contains('.')",
+            message="'metadata.name: \"' + self.metadata.name + '\" must not contain a dot; use a dash'",
+            check=lambda name: "." not in name,
+            told=lambda name: f'metadata.name: "{name}" must not contain a dot; use a dash',
+        ),
+    )
+
+
+PRINTER_COLUMNS: tuple[dict[str, Any], ...] = (
+    {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    {
+        "name": "Executors",
+        "type": "string",
+        "jsonPath": ".status.summary.executors",
+        "description": "running/wanted",
+    },
+    {
+        "name": "P95",
+        "type": "string",
+        "jsonPath": ".status.summary.latency",
+        "description": "95th percentile of the record latency, over the last minute",
+    },
+    {
+        "name": "SLO",
+        "type": "string",
+        "jsonPath": ".status.summary.slo",
+        "description": "the declared objective",
+    },
+    {
+        "name": "Lag",
+        "type": "string",
+        "jsonPath": ".status.summary.lag",
+        "description": "rows that wait, and for how long",
+    },
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    {"name": "Incarnation", "type": "integer", "jsonPath": ".status.incarnation", "priority": 1},
+    {
+        "name": "Change",
+        "type": "string",
+        "jsonPath": ".status.change.kind",
+        "priority": 1,
+        "description": "class of a pending spec change",
+    },
+    {
+        "name": "Reason",
+        "type": "string",
+        "jsonPath": '.status.conditions[?(@.type=="Ready")].message',
+        "priority": 1,
+    },
+)

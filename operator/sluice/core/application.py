@@ -1,0 +1,146 @@
+"""A streaming job as its owner declared it, checked and in the core's own types.
+
+`api` makes these records from what is stored in Kubernetes; everything behind it works with them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from sluice.core.quantities import Bytes, Millicores
+
+CHECKPOINT_MOUNT = "/checkpoint"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobKey:
+    """What names a job in a cluster."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodShape:
+    """Resources and template of one kind of pod.
+
+    `memory` is the JVM's heap; the container gets `memory + overhead` as request and limit.
+    `template` is a partial Kubernetes pod template that is laid over ours.
+    """
+
+    memory: Bytes
+    overhead: Bytes
+    cpu_request: Millicores
+    cpu_limit: Millicores | None = None
+    template: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """The program: where its image is and how it is started."""
+
+    image: str
+    main_file: str
+    image_pull_policy: str = "IfNotPresent"
+    image_pull_secrets: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    environment: tuple[Mapping[str, object], ...] = ()
+    python_path: tuple[str, ...] = ()
+    stop_deadline: timedelta = timedelta(seconds=30)
+    driver: PodShape
+    executor: PodShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executors:
+    """How many executors the job may have, and how many task slots each has."""
+
+    minimum: int
+    maximum: int
+    initial: int
+    cores: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Where the job keeps its offsets and state: on a claim, or behind a URI."""
+
+    claim: str | None = None
+    path: str = ""
+    uri: str | None = None
+
+    def location(self, namespace: str) -> str:
+        """The normalised place, comparable across the cluster (claims belong to a namespace)."""
+        if self.uri is not None:
+            return self.uri.rstrip("/")
+        return f"claim://{namespace}/{self.claim}/{self.path.strip('/')}".rstrip("/")
+
+    @property
+    def url(self) -> str:
+        """The place as Spark sees it from inside a pod."""
+        if self.uri is not None:
+            return self.uri.rstrip("/")
+        return f"file://{CHECKPOINT_MOUNT}/{self.path.strip('/')}".rstrip("/")
+
+
+def overlaps(one: str, other: str) -> bool:
+    """Whether two normalised checkpoint locations are the same or one lies inside the other."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSource:
+    """Topics that the job reads."""
+
+    bootstrap_servers: tuple[str, ...]
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartPolicy:
+    """How a failed driver is started again.
+
+    The n-th failure in a row is followed by a pause of `initial * factor**(n-1)`, at most `maximum`,
+    give or take a quarter. After `failures` of them in a row the job stays down until its spec changes.
+    A driver that has run for `reset_after` clears the count.
+    """
+
+    initial: timedelta = timedelta(seconds=10)
+    maximum: timedelta = timedelta(minutes=5)
+    factor: float = 2.0
+    failures: int = 0
+    reset_after: timedelta = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamJob:
+    """One declared job.
+
+    `document` is the whole spec with all defaults filled in, as plain data: what changes are found in.
+    `slo` says the objective in a few words. `not_in_force` names the declared fields that this version
+    stores but does not act upon.
+    """
+
+    key: JobKey
+    uid: str
+    generation: int
+    created: datetime
+    application: Application
+    executors: Executors
+    checkpoint: Checkpoint
+    sources: tuple[KafkaSource, ...] = ()
+    restart: RestartPolicy = field(default_factory=RestartPolicy)
+    suspend: bool = False
+    allowed_migration: str | None = None
+    slo: str = ""
+    not_in_force: tuple[str, ...] = ()
+    document: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def checkpoint_location(self) -> str:
+        """The normalised checkpoint location of this job."""
+        return self.checkpoint.location(self.key.namespace)

@@ -1,0 +1,101 @@
+"""What a change of the spec means for a running job.
+
+Spark takes most changes only with a new driver, keeps a few from the checkpoint whatever the user
+says, and some need no driver at all. The classes, cheapest first:
+
+    none       nothing that runs is touched
+    live       the running driver takes it (the number of executors)
+    restart    a new driver on the same checkpoint
+    migration  the state in the checkpoint would have to be moved or rewritten; never done unasked
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ChangeClass(StrEnum):
+    """What it takes to carry out a change."""
+
+    NONE = "None"
+    LIVE = "Live"
+    RESTART = "Restart"
+    MIGRATION = "Migration"
+
+
+_CHEAPEST_FIRST = tuple(ChangeClass)
+
+_CONF = "application.sparkConf."
+
+# Spark restores these from the offset log and ignores what the user says, with one WARN line.
+PINNED_BY_CHECKPOINT = frozenset(
+    {
+        "spark.sql.shuffle.partitions",
+        "spark.sql.streaming.stateStore.providerClass",
+        "spark.sql.streaming.stateStore.encodingFormat",
+        "spark.sql.streaming.stateStore.compression.codec",
+        "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+        "spark.sql.streaming.multipleWatermarkPolicy",
+        "spark.sql.streaming.aggregation.stateFormatVersion",
+        "spark.sql.streaming.join.stateFormatVersion",
+        "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+    }
+)
+
+# The first prefix that fits decides; a path is written as the user knows it, without "spec.".
+_RULES: tuple[tuple[str, ChangeClass], ...] = (
+    ("checkpoint", ChangeClass.MIGRATION),
+    ("executors.initial", ChangeClass.LIVE),
+    ("executors.min", ChangeClass.LIVE),
+    ("executors.max", ChangeClass.LIVE),
+    ("executors", ChangeClass.RESTART),
+    ("application", ChangeClass.RESTART),
+    ("sources", ChangeClass.RESTART),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The difference between what runs and what is wanted."""
+
+    kind: ChangeClass
+    fields: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"spec.{path}" for path in self.fields[:5])
+        more = len(self.fields) - 5
+        return f"{shown} and {more} more" if more > 0 else shown
+
+
+NO_CHANGE = Change(kind=ChangeClass.NONE)
+
+
+def classify(before: Mapping[str, object], after: Mapping[str, object]) -> Change:
+    """Compare two whole spec documents; the costliest changed field decides the class."""
+    old, new = dict(_leaves(before)), dict(_leaves(after))
+    changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+    classes = {path: _class_of(path) for path in changed}
+    kind = max(classes.values(), key=_CHEAPEST_FIRST.index, default=ChangeClass.NONE)
+    if kind is ChangeClass.NONE:
+        return NO_CHANGE
+    return Change(kind=kind, fields=tuple(path for path in changed if classes[path] is kind))
+
+
+def _class_of(path: str) -> ChangeClass:
+    if path.removeprefix(_CONF) in PINNED_BY_CHECKPOINT:
+        return ChangeClass.MIGRATION
+    for prefix, kind in _RULES:
+        if path == prefix or path.startswith((f"{prefix}.", f"{prefix}[")):
+            return kind
+    return ChangeClass.NONE
+
+
+def _leaves(node: object, path: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(node, Mapping) and node:
+        for key, value in node.items():
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(node, list | tuple) and node:
+        for index, value in enumerate(node):
+            yield from _leaves(value, f"{path}[{index}]")
+    elif node not in (None, {}, [], ()):
+        yield path, node

@@ -1,0 +1,262 @@
+"""Decide the one next step in the life of a job, from what is declared, remembered and seen.
+
+    spec suspended ----------------------------> stop the driver, keep the checkpoint
+    driver pod of a former owner, or deleting -> wait until it is gone from the API
+    driver ended ------------------------------> record why, remove the pod, back off
+    driver runs, spec changed: live -----------> the agent takes the new number of executors
+                               restart --------> stop it; the next one starts on the same checkpoint
+                               migration ------> refuse, keep it running
+    no driver, nothing in the way -------------> incarnation + 1, start
+
+There is never a second driver: its pod has a fixed name, and the next incarnation starts only when the
+pod of the last one is gone. Each step carries the record that must be stored *before* it is taken.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from sluice.core import changes
+from sluice.core.application import JobKey, RestartPolicy, StreamJob
+from sluice.core.changes import ChangeClass
+from sluice.core.observations import AgentReport, DriverPod, Observed
+from sluice.core.record import Failure, Phase, Record
+
+AGENT_GRACE = timedelta(seconds=30)
+"""How long a driver may show a failed query and no active one before it is replaced: the program
+may be about to start another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartDriver:
+    """Create the children of this incarnation and its driver pod."""
+
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopDriver:
+    """Delete the driver pod; its agent stops the queries within the grace period."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetExecutors:
+    """Ask the driver's agent for this many executors."""
+
+    target: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Do nothing before `until`, or until something happens if that is None."""
+
+    until: datetime | None = None
+
+
+Step = StartDriver | StopDriver | SetExecutors | Wait
+WAIT = Wait()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The next step, what to remember before it is taken, and the job's phase in a word."""
+
+    step: Step
+    record: Record
+    phase: Phase
+
+
+def next_step(
+    job: StreamJob, record: Record, seen: Observed, *, holder: JobKey | None, now: datetime
+) -> Verdict:
+    """Decide the one next step for a valid job; `holder` is another job that has its checkpoint."""
+    record = remember_progress(record, seen)
+    driver = seen.driver
+    if driver is None:
+        return _without_driver(job, record, holder, now)
+    if driver.owner_uid != job.uid or driver.deleting:
+        return Verdict(step=WAIT, record=record, phase=Phase.STOPPING)
+    if driver.is_over:
+        return _after_the_end(job, record, driver, now)
+    if job.suspend:
+        return _stop(record, driver, "spec.suspend is true")
+    return _with_driver(job, record, driver, seen, now)
+
+
+def remember_progress(record: Record, seen: Observed) -> Record:
+    """Keep the newest committed batch that the agent told of."""
+    commits = [
+        (query.committed_at, query.batch_id)
+        for query in (seen.report.queries if seen.report else ())
+        if query.committed_at is not None and query.batch_id is not None
+    ]
+    if not commits:
+        return record
+    at, batch = max(commits)
+    return replace(record, last_batch=batch, last_commit=at)
+
+
+def backoff(policy: RestartPolicy, failures: int, seed: str) -> timedelta:
+    """The pause after the n-th failure in a row, with a jitter of a quarter that `seed` decides.
+
+    The jitter keeps many jobs that failed together from starting together; being drawn from the
+    seed, it is the same whenever it is computed again.
+    """
+    exponent = min(failures - 1, 60)
+    pause = min(policy.initial * policy.factor**exponent, policy.maximum)
+    digest = hashlib.sha256(f"{seed}/{failures}".encode()).digest()
+    return pause * (0.75 + 0.5 * digest[0] / 255)
+
+
+def _without_driver(
+    job: StreamJob, record: Record, holder: JobKey | None, now: datetime
+) -> Verdict:
+    if job.suspend:
+        calm = replace(record.forgiven(), stopping=None)
+        return Verdict(step=WAIT, record=calm, phase=Phase.SUSPENDED)
+    if holder is not None:
+        return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
+    if record.last_failure is not None and record.last_failure.generation != job.generation:
+        record = record.forgiven()
+    if record.gave_up:
+        return Verdict(step=WAIT, record=record, phase=Phase.FAILED)
+    if moves_checkpoint(job, record):
+        return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
+    if record.next_start is not None and now < record.next_start:
+        wait = Wait(until=record.next_start)
+        return Verdict(step=wait, record=record, phase=Phase.BACKING_OFF)
+    started = record.with_start(job.checkpoint_location)
+    step = StartDriver(incarnation=started.incarnation)
+    return Verdict(step=step, record=started, phase=Phase.PENDING)
+
+
+def moves_checkpoint(job: StreamJob, record: Record) -> bool:
+    """Whether a start would leave the checkpoint that holds this job's progress behind, unasked."""
+    return (
+        record.last_batch is not None
+        and record.checkpoint not in (None, job.checkpoint_location)
+        and job.allowed_migration != job.checkpoint_location
+    )
+
+
+def _after_the_end(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:
+    """Remember why the driver ended; then remove its pod, so that the next one can have its name."""
+    if record.stopping is None and not record.has_counted(driver.incarnation):
+        record = _count(job, record, _why_it_ended(job, driver, now), driver.started, now)
+    phase = Phase.STOPPING if record.stopping else Phase.BACKING_OFF
+    return Verdict(step=StopDriver(uid=driver.uid), record=record, phase=phase)
+
+
+def _why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
+    ended = driver.ended
+    if ended is None:
+        reason, text, code = "DriverLost", "its pod ended without an exit code", None
+    elif ended.exit_code == 0:
+        reason, code = "FinishedUnasked", 0
+        text = "the program returned (exit code 0); a streaming job has no end of its own"
+    elif ended.reason == "OOMKilled":
+        reason, code = "OutOfMemory", ended.exit_code
+        text = "it needed more memory than its limit; raise spec.application.driver.memory"
+    else:
+        reason, code = "DriverFailed", ended.exit_code
+        text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
+    at = ended.at if ended is not None and ended.at is not None else now
+    return Failure(
+        incarnation=driver.incarnation,
+        generation=job.generation,
+        reason=reason,
+        message=text,
+        at=at,
+        exit_code=code,
+    )
+
+
+def _count(
+    job: StreamJob, record: Record, failure: Failure, started: datetime | None, now: datetime
+) -> Record:
+    policy = job.restart
+    if started is not None and failure.at - started >= policy.reset_after:
+        record = replace(record, failures=0)
+    pause = backoff(policy, record.failures + 1, job.uid)
+    record = record.with_failure(failure, now + pause)
+    if policy.failures and record.failures >= policy.failures:
+        record = replace(record, gave_up=True)
+    return record
+
+
+def _with_driver(
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
+) -> Verdict:
+    before = driver.document
+    change = changes.classify(before, job.document) if before is not None else changes.NO_CHANGE
+    if change.kind is not record.change.kind or change.fields != record.change.fields:
+        record = replace(record, change=change)
+    match change.kind:
+        case ChangeClass.RESTART:
+            return _stop(record, driver, f"{change} changed")
+        case ChangeClass.MIGRATION if _may_restart(job, record):
+            return _stop(record, driver, f"{change} changed")
+        case ChangeClass.MIGRATION | ChangeClass.LIVE | ChangeClass.NONE:
+            return _running(job, record, driver, seen, now)
+        case _:
+            assert_never(change.kind)
+
+
+def _may_restart(job: StreamJob, record: Record) -> bool:
+    """A checkpoint without a batch has nothing to migrate; else the new place must be named."""
+    return record.last_batch is None or job.allowed_migration == job.checkpoint_location
+
+
+def _running(
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
+) -> Verdict:
+    report = seen.report
+    if report is not None and _has_died_inside(report, driver, now):
+        if not record.has_counted(driver.incarnation):
+            failure = _why_queries_ended(job, report, driver)
+            record = _count(job, record, failure, driver.started, now)
+        return _stop(record, driver, "its queries have ended")
+    if driver.started is not None and now - driver.started >= job.restart.reset_after:
+        record = replace(record, failures=0)
+    phase = _phase_of(driver, report)
+    wanted = job.executors.initial
+    if report is not None and report.phase == "running" and report.target not in (None, wanted):
+        return Verdict(step=SetExecutors(target=wanted), record=record, phase=phase)
+    return Verdict(step=WAIT, record=record, phase=phase)
+
+
+def _has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bool:
+    """Whether queries failed and none is left, while the program goes on as if nothing had happened."""
+    if report.phase != "running" or any(query.active for query in report.queries):
+        return False
+    failed = any(query.failure is not None for query in report.queries)
+    return failed and driver.started is not None and now - driver.started > AGENT_GRACE
+
+
+def _why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -> Failure:
+    query = next(query for query in report.queries if query.failure is not None)
+    assert query.failure is not None
+    text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
+    return Failure(
+        incarnation=driver.incarnation,
+        generation=job.generation,
+        reason="QueryFailed",
+        message=text,
+        at=report.at,
+    )
+
+
+def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:
+    if driver.started is None:
+        return Phase.PENDING
+    if report is None or not any(query.committed_at for query in report.queries):
+        return Phase.STARTING
+    return Phase.RUNNING
+
+
+def _stop(record: Record, driver: DriverPod, why: str) -> Verdict:
+    record = replace(record, stopping=why)
+    return Verdict(step=StopDriver(uid=driver.uid), record=record, phase=Phase.STOPPING)

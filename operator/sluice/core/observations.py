@@ -1,0 +1,108 @@
+"""What is seen of a job in the cluster: its driver pod, its executors, and what the agent tells.
+
+These are facts of one moment. What must survive a restart of the operator is in `record`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class PodPhase(StrEnum):
+    """The phase of a pod, as Kubernetes names it."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Termination:
+    """How a driver's container ended."""
+
+    exit_code: int
+    reason: str = ""
+    message: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverPod:
+    """The driver pod of a job as the API server shows it.
+
+    `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts.
+    `document` is the spec that the pod was made from; None if it is not readable.
+    """
+
+    name: str
+    uid: str
+    owner_uid: str
+    incarnation: int
+    phase: PodPhase
+    created: datetime
+    deleting: bool = False
+    started: datetime | None = None
+    address: str | None = None
+    node: str | None = None
+    ended: Termination | None = None
+    obstacle: tuple[str, str] | None = None
+    document: Mapping[str, object] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the driver's process has ended for good."""
+        return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryFailure:
+    """Why a streaming query ended: Spark's error class and a message."""
+
+    error_class: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryReport:
+    """One streaming query, as the agent sees it. Rates are rows per second."""
+
+    name: str
+    active: bool
+    failure: QueryFailure | None = None
+    batch_id: int | None = None
+    committed_at: datetime | None = None
+    arrival_rate: float | None = None
+    processing_rate: float | None = None
+    backlog_rows: float | None = None
+    backlog: timedelta | None = None
+    latency: Mapping[str, float] = field(default_factory=dict)
+    state_rows: int | None = None
+    state_bytes: int | None = None
+    state_partitions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentReport:
+    """What the agent in the driver told, and when."""
+
+    at: datetime
+    phase: str
+    incarnation: int
+    application_id: str | None = None
+    target: int | None = None
+    registered: int | None = None
+    queries: tuple[QueryReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that is seen of one job at one moment."""
+
+    driver: DriverPod | None = None
+    executors_running: int = 0
+    report: AgentReport | None = None
+    silence: str | None = None
+    """Why the agent's report is missing or old, if a driver is running."""

@@ -1,0 +1,53 @@
+"""The Spark settings that the operator decides, and where a user says the same thing instead."""
+
+from collections.abc import Iterable, Iterator
+
+# A name that ends with a dot stands for all settings that begin with it.
+OWNED_SETTINGS: dict[str, str] = {
+    "spark.master": "the operator sets it; remove it",
+    "spark.submit.deployMode": "the driver always runs in client mode in its own pod; remove it",
+    "spark.app.name": "the name of the StreamJob is used; remove it",
+    "spark.kubernetes.namespace": "the namespace of the StreamJob is used; remove it",
+    "spark.kubernetes.container.image": "use spec.application.image",
+    "spark.kubernetes.container.image.pullPolicy": "use spec.application.imagePullPolicy",
+    "spark.kubernetes.container.image.pullSecrets": "use spec.application.imagePullSecrets",
+    "spark.kubernetes.driver.": "the operator creates the driver pod; use spec.application.driver",
+    "spark.kubernetes.authenticate.": "the operator makes the service account; remove it",
+    "spark.kubernetes.executor.podTemplateFile": "use spec.application.executor.template",
+    "spark.kubernetes.executor.podTemplateContainerName": "the container is 'executor'; remove it",
+    "spark.kubernetes.executor.podNamePrefix": "the operator names the executors; remove it",
+    "spark.kubernetes.executor.request.cores": "use spec.application.executor.cpuRequest",
+    "spark.kubernetes.executor.limit.cores": "use spec.application.executor.cpuLimit",
+    "spark.driver.host": "the driver's pod address is used; remove it",
+    "spark.driver.bindAddress": "the driver's pod address is used; remove it",
+    "spark.driver.port": "the operator fixes the port; remove it",
+    "spark.driver.blockManager.port": "the operator fixes the port; remove it",
+    "spark.driver.memory": "use spec.application.driver.memory",
+    "spark.driver.memoryOverhead": "use spec.application.driver.memoryOverhead",
+    "spark.executor.instances": "use spec.executors.initial",
+    "spark.executor.cores": "use spec.executors.cores",
+    "spark.executor.memory": "use spec.executors.memory",
+    "spark.executor.memoryOverhead": "use spec.application.executor.memoryOverhead",
+    "spark.dynamicAllocation.": "the operator scales the executors; use spec.executors and spec.scaling",
+    "spark.streaming.dynamicAllocation.": "the operator scales the executors; use spec.scaling",
+    "spark.authenticate": "the operator makes a secret for each job; remove it",
+    "spark.authenticate.": "the operator makes a secret for each job; remove it",
+    "spark.network.crypto.": "Spark's own connections are always encrypted; remove it",
+    "spark.sql.streaming.checkpointLocation": "use spec.checkpoint",
+}
+
+
+def remedy_for(setting: str) -> str | None:
+    """What to do about a setting that the operator owns; None for all others."""
+    for owned, remedy in OWNED_SETTINGS.items():
+        if setting == owned or (owned.endswith(".") and setting.startswith(owned)):
+            return remedy
+    return None
+
+
+def owned_settings(settings: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of (setting, remedy) for those settings that the operator owns."""
+    for setting in settings:
+        remedy = remedy_for(setting)
+        if remedy is not None:
+            yield setting, remedy

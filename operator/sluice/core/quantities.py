@@ -1,0 +1,85 @@
+"""Durations, memory and CPU as users write them, and back.
+
+Memory is written in binary units only ("512Mi", "2Gi"): in Kubernetes "600m" means 0.6 bytes while
+Spark reads 600 MiB, so a spec that means one thing to both must not contain it.
+"""
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import NewType
+
+Bytes = NewType("Bytes", int)
+Millicores = NewType("Millicores", int)
+
+DURATION_PATTERN = r"^([0-9]+(ms|s|m|h|d))+$"
+MEMORY_PATTERN = r"^[1-9][0-9]*(Mi|Gi)$"
+CPU_PATTERN = r"^([1-9][0-9]*m|[0-9]+(\.[0-9]{1,3})?)$"
+
+MEBIBYTE = 1024**2
+
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_BYTES = {"Mi": MEBIBYTE, "Gi": 1024 * MEBIBYTE}
+
+
+def duration(text: str) -> timedelta:
+    """Read a duration such as "90s", "1h30m" or "500ms".
+
+    Raises ValueError for anything else.
+    """
+    if not re.fullmatch(DURATION_PATTERN, text):
+        raise ValueError(f"{text!r} is not a duration: write for example 500ms, 90s, 5m or 1h30m")
+    parts = re.findall(r"([0-9]+)(ms|s|m|h|d)", text)
+    return timedelta(seconds=sum(int(count) * _SECONDS[unit] for count, unit in parts))
+
+
+def format_duration(span: timedelta) -> str:
+    """Write a duration the way people say it: "850ms", "4.2s", "90s", "12m", "3h05m", "2d4h"."""
+    seconds = span.total_seconds()
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}ms"
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    if seconds < 120:
+        return f"{seconds:.0f}s"
+    minutes, hours = round(seconds / 60), int(seconds // 3600)
+    if minutes < 120:
+        return f"{minutes}m"
+    if hours < 48:
+        return f"{hours}h{minutes % 60:02d}m"
+    return f"{hours // 24}d{hours % 24}h"
+
+
+def memory(text: str) -> Bytes:
+    """Read an amount of memory such as "512Mi" or "2Gi", in bytes."""
+    if not re.fullmatch(MEMORY_PATTERN, text):
+        raise ValueError(f"{text!r} is not an amount of memory: write for example 512Mi or 2Gi")
+    return Bytes(int(text[:-2]) * _BYTES[text[-2:]])
+
+
+def mebibytes(amount: Bytes) -> int:
+    """The amount in whole MiB, rounded up."""
+    return -(-amount // MEBIBYTE)
+
+
+def cpu(text: str) -> Millicores:
+    """Read an amount of CPU such as "500m", "2" or "1.5", in thousandths of a core."""
+    if not re.fullmatch(CPU_PATTERN, text):
+        raise ValueError(f"{text!r} is not an amount of CPU: write for example 500m, 1 or 1.5")
+    if text.endswith("m"):
+        return Millicores(int(text[:-1]))
+    return Millicores(int(Decimal(text) * 1000))
+
+
+def format_cpu(amount: Millicores) -> str:
+    """Write an amount of CPU as Kubernetes does: whole cores plain, the rest in millicores."""
+    return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+
+
+def format_count(number: float) -> str:
+    """Write a count of rows for a narrow column: "0", "950", "12.3k", "4.5M"."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= limit:
+            scale = {"G": 1e9, "M": 1e6, "k": 1e3}[unit]
+            return f"{number / scale:.1f}{unit}"
+    return f"{number:.0f}"

@@ -1,0 +1,94 @@
+"""What the operator must remember of a job across its own restarts: kept in the job's status.
+
+It is written before anything is done because of it, so that a crash in between is harmless.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from sluice.core.changes import NO_CHANGE, Change
+from sluice.core.conditions import Claim
+
+
+class Phase(StrEnum):
+    """One word for people; the conditions say the rest."""
+
+    INVALID = "Invalid"
+    """The spec cannot be carried out."""
+    REFUSED = "Refused"
+    """Another job has the checkpoint."""
+    PENDING = "Pending"
+    """The driver pod exists and does not run yet."""
+    STARTING = "Starting"
+    """The driver runs; no query has committed a batch yet."""
+    RUNNING = "Running"
+    """Queries are active."""
+    STOPPING = "Stopping"
+    """The driver has been asked to stop."""
+    BACKING_OFF = "BackingOff"
+    """The driver failed; the next start waits."""
+    FAILED = "Failed"
+    """The driver failed as often as spec.restart allows."""
+    SUSPENDED = "Suspended"
+    """Stopped by spec.suspend; the checkpoint is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an incarnation of the driver ended unasked, and under which generation of the spec."""
+
+    incarnation: int
+    generation: int
+    reason: str
+    message: str
+    at: datetime
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The memory of one job.
+
+    `incarnation` counts the drivers that were ever started; 0 means none. `failures` counts those
+    in a row that ended unasked, of which `last_failure` is the newest. `next_start` bars a start until
+    then. `stopping` says why the present driver was asked to stop. `checkpoint` is the location this
+    job holds. `gave_up` says that the limit of failures was reached.
+    """
+
+    incarnation: int = 0
+    failures: int = 0
+    last_failure: Failure | None = None
+    next_start: datetime | None = None
+    stopping: str | None = None
+    checkpoint: str | None = None
+    last_batch: int | None = None
+    last_commit: datetime | None = None
+    change: Change = NO_CHANGE
+    gave_up: bool = False
+    conditions: tuple[Claim, ...] = ()
+
+    def with_start(self, checkpoint: str) -> "Record":
+        """The intent to start the next incarnation."""
+        return replace(
+            self,
+            incarnation=self.incarnation + 1,
+            checkpoint=checkpoint,
+            stopping=None,
+            change=NO_CHANGE,
+            next_start=None,
+        )
+
+    def with_failure(self, failure: Failure, next_start: datetime) -> "Record":
+        """One more failure in a row; the next start waits."""
+        return replace(
+            self, failures=self.failures + 1, last_failure=failure, next_start=next_start
+        )
+
+    def forgiven(self) -> "Record":
+        """No failures in a row: the driver has proved itself, or the spec has changed."""
+        return replace(self, failures=0, next_start=None, gave_up=False)
+
+    def has_counted(self, incarnation: int) -> bool:
+        """Whether the end of this incarnation is already among the failures."""
+        return self.last_failure is not None and self.last_failure.incarnation == incarnation

@@ -1,0 +1,60 @@
+"""What can go wrong outside, and what the caller should do about it.
+
+    SluiceError
+      InvalidSpec           the user must change something        -> condition, no retry
+      Unavailable           a system did not answer, or refused   -> retry with back-off
+        ClusterUnavailable
+        AgentUnavailable
+      Conflict              someone else wrote first              -> read again, at once
+      NotFound              the object is not there (any more)    -> read again
+
+An expected lack of something is a value, not one of these.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a spec: where, what was found there, and what would be right."""
+
+    field: str
+    value: object
+    remedy: str
+
+    def __str__(self) -> str:
+        shown = "" if self.value is None else f"{self.value!r}: "
+        return f"{self.field}: {shown}{self.remedy}"
+
+
+class SluiceError(Exception):
+    """The root of all errors that Sluice raises on purpose."""
+
+
+class InvalidSpec(SluiceError):
+    """The user's declaration cannot be carried out as it stands."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(str(problem) for problem in problems))
+
+
+class Unavailable(SluiceError):
+    """A system outside did not answer in time, or answered that it cannot."""
+
+
+class ClusterUnavailable(Unavailable):
+    """The Kubernetes API did not answer, or refused for a reason that may pass."""
+
+
+class AgentUnavailable(Unavailable):
+    """The agent in a driver did not answer."""
+
+
+class Conflict(SluiceError):
+    """Another writer was first: what was read is no longer true."""
+
+
+class NotFound(SluiceError):
+    """The object does not exist."""

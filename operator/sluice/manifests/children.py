@@ -1,0 +1,113 @@
+"""What a driver needs around it: its account and rights, its settings, its secret."""
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any
+
+from sluice.core.application import StreamJob
+from sluice.manifests import names
+from sluice.manifests.pods import executor_template
+from sluice.manifests.sparkconf import LOG4J, properties, spark_settings
+
+Json = dict[str, Any]
+
+_RULES = [
+    {
+        "apiGroups": [""],
+        "resources": ["pods"],
+        "verbs": ["create", "get", "list", "watch", "delete", "deletecollection"],
+    },
+    {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "verbs": ["create", "delete", "deletecollection"],
+    },
+]
+
+
+def children(job: StreamJob, incarnation: int, *, agent: bytes, key: bytes) -> tuple[Json, ...]:
+    """Everything but the pod, in the order in which it is wanted.
+
+    `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from.
+    """
+    return (
+        _service_account(job),
+        _role(job),
+        _role_binding(job),
+        _conf_map(job, incarnation, agent),
+        _secret(job, key),
+    )
+
+
+def agent_token(job_uid: str, key: bytes) -> str:
+    """The token of a job's agent. It is derived, so the operator need not read any Secret of the job's."""
+    return hmac.new(key, f"agent/{job_uid}".encode(), hashlib.sha256).hexdigest()
+
+
+def _spark_secret(job_uid: str, key: bytes) -> str:
+    return hmac.new(key, f"spark/{job_uid}".encode(), hashlib.sha256).hexdigest()
+
+
+def _service_account(job: StreamJob) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": names.owned_metadata(job, names.driver_pod(job.key.name)),
+    }
+
+
+def _role(job: StreamJob) -> Json:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": names.owned_metadata(job, names.driver_pod(job.key.name)),
+        "rules": _RULES,
+    }
+
+
+def _role_binding(job: StreamJob) -> Json:
+    name = names.driver_pod(job.key.name)
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": names.owned_metadata(job, name),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": job.key.namespace}],
+    }
+
+
+def _conf_map(job: StreamJob, incarnation: int, agent: bytes) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": names.owned_metadata(job, names.conf_map(job.key.name)),
+        "data": {
+            "spark-defaults.conf": properties(spark_settings(job, incarnation)),
+            "log4j2.properties": LOG4J,
+            # JSON is YAML, and the core needs no YAML library for it.
+            "executor.yaml": json.dumps(executor_template(job, incarnation), indent=1),
+        },
+        "binaryData": {"agent.pyz": base64.b64encode(agent).decode()},
+    }
+
+
+def _secret(job: StreamJob, key: bytes) -> Json:
+    secret = _spark_secret(job.uid, key)
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": names.owned_metadata(job, names.auth_secret(job.key.name)),
+        "type": "Opaque",
+        "data": {
+            "secret": _base64(secret),
+            # Executors read the variable as the base64 form of what the driver reads from the file.
+            "env": _base64(_base64(secret)),
+            "agent-token": _base64(agent_token(job.uid, key)),
+        },
+    }
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

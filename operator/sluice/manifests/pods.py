@@ -1,0 +1,199 @@
+"""The driver pod and the template of the executors: both restricted, both open to the user's template."""
+
+import json
+from typing import Any
+
+from sluice.core.application import CHECKPOINT_MOUNT, Checkpoint, PodShape, StreamJob
+from sluice.core.quantities import format_cpu, mebibytes
+from sluice.manifests import names
+from sluice.manifests.overlay import overlay
+
+Json = dict[str, Any]
+
+_POD_SECURITY: Json = {
+    "runAsNonRoot": True,
+    "runAsUser": names.SPARK_UID,
+    "runAsGroup": names.SPARK_GID,
+    "fsGroup": names.SPARK_GID,
+    "fsGroupChangePolicy": "OnRootMismatch",
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+_CONTAINER_SECURITY: Json = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+
+
+def driver_pod(job: StreamJob, incarnation: int) -> Json:
+    """The pod of one incarnation of the driver."""
+    application = job.application
+    metadata = names.owned_metadata(job, names.driver_pod(job.key.name))
+    metadata["labels"] = names.labels(job.key.name, names.DRIVER, incarnation)
+    metadata["annotations"] = {
+        names.SPEC_ANNOTATION: json.dumps(job.document, sort_keys=True, separators=(",", ":")),
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": str(names.AGENT_PORT),
+        "prometheus.io/path": "/metrics",
+    }
+    base = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {
+            "restartPolicy": "Never",
+            "serviceAccountName": names.driver_pod(job.key.name),
+            "terminationGracePeriodSeconds": int(application.stop_deadline.total_seconds()) + 10,
+            "securityContext": _POD_SECURITY,
+            # Hundreds of services in a namespace must not become thousands of variables.
+            "enableServiceLinks": False,
+            "containers": [_driver_container(job, incarnation)],
+            "volumes": [*_volumes(job), *_checkpoint_volume(job.checkpoint)],
+            "imagePullSecrets": [{"name": name} for name in application.image_pull_secrets],
+        },
+    }
+    return overlay(base, application.driver.template)
+
+
+def executor_template(job: StreamJob, incarnation: int) -> Json:
+    """What Spark makes executors from; Spark adds image, command, resources and its own volumes."""
+    container: Json = {
+        "name": names.EXECUTOR,
+        "env": [*_user_environment(job), _spark_auth(job), {"name": "HOME", "value": "/tmp"}],
+        "securityContext": _CONTAINER_SECURITY,
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *_checkpoint_mount(job.checkpoint)],
+    }
+    base = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"labels": names.labels(job.key.name, names.EXECUTOR, incarnation)},
+        "spec": {
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "securityContext": _POD_SECURITY,
+            "containers": [container],
+            "volumes": [{"name": "tmp", "emptyDir": {}}, *_checkpoint_volume(job.checkpoint)],
+        },
+    }
+    return overlay(base, job.application.executor.template)
+
+
+def _driver_container(job: StreamJob, incarnation: int) -> Json:
+    application = job.application
+    agent = [
+        "python3",
+        f"{names.AGENT_DIRECTORY}/agent.pyz",
+        application.main_file,
+        *application.arguments,
+    ]
+    return {
+        "name": names.DRIVER,
+        "image": application.image,
+        "imagePullPolicy": application.image_pull_policy,
+        # As arguments, so that an image's own entrypoint (tini) stays in front.
+        "args": agent,
+        "env": _environment(job, incarnation),
+        "ports": [
+            {"name": "agent", "containerPort": names.AGENT_PORT},
+            {"name": "driver", "containerPort": names.DRIVER_PORT},
+            {"name": "blockmanager", "containerPort": names.BLOCK_MANAGER_PORT},
+            {"name": "ui", "containerPort": names.UI_PORT},
+        ],
+        "resources": _resources(application.driver),
+        "securityContext": _CONTAINER_SECURITY,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": "tmp", "mountPath": "/tmp"},
+            {"name": "agent", "mountPath": names.AGENT_DIRECTORY, "readOnly": True},
+            {"name": "conf", "mountPath": names.CONF_DIRECTORY, "readOnly": True},
+            {"name": "auth", "mountPath": names.AUTH_DIRECTORY, "readOnly": True},
+            *_checkpoint_mount(job.checkpoint),
+        ],
+    }
+
+
+def _environment(job: StreamJob, incarnation: int) -> list[Json]:
+    """The driver's variables; those that others refer to as $(NAME) come first."""
+    submit = (
+        "--conf spark.driver.host=$(SLUICE_POD_IP) --conf spark.driver.bindAddress=$(SLUICE_POD_IP) "
+        "pyspark-shell"
+    )
+    plain = {
+        "SLUICE_JOB_NAMESPACE": job.key.namespace,
+        "SLUICE_JOB_NAME": job.key.name,
+        "SLUICE_JOB_UID": job.uid,
+        "SLUICE_INCARNATION": str(incarnation),
+        "SLUICE_CHECKPOINT_LOCATION": job.checkpoint.url,
+        **_sources(job),
+        "SLUICE_EXECUTORS": str(job.executors.initial),
+        "SLUICE_AGENT_PORT": str(names.AGENT_PORT),
+        "SLUICE_AGENT_TOKEN_FILE": f"{names.AUTH_DIRECTORY}/agent-token",
+        "SLUICE_STOP_DEADLINE_SECONDS": str(int(job.application.stop_deadline.total_seconds())),
+        "SPARK_CONF_DIR": names.CONF_DIRECTORY,
+        "PYSPARK_SUBMIT_ARGS": submit,
+        "PYTHONUNBUFFERED": "1",
+        "HOME": "/tmp",
+    }
+    if job.application.python_path:
+        plain["PYTHONPATH"] = ":".join(job.application.python_path)
+    address = {"name": "SLUICE_POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    variables = [{"name": name, "value": value} for name, value in plain.items()]
+    return [address, *variables, *_user_environment(job)]
+
+
+def _sources(job: StreamJob) -> dict[str, str]:
+    if not job.sources:
+        return {}
+    servers = dict.fromkeys(server for source in job.sources for server in source.bootstrap_servers)
+    topics = dict.fromkeys(topic for source in job.sources for topic in source.topics)
+    return {
+        "SLUICE_KAFKA_BOOTSTRAP_SERVERS": ",".join(servers),
+        "SLUICE_KAFKA_TOPICS": ",".join(topics),
+    }
+
+
+def _user_environment(job: StreamJob) -> list[Json]:
+    return [dict(variable) for variable in job.application.environment]
+
+
+def _spark_auth(job: StreamJob) -> Json:
+    """The executors' secret by reference, because Spark itself would write it into each pod's spec."""
+    key = {"name": names.auth_secret(job.key.name), "key": "env"}
+    return {"name": "_SPARK_AUTH_SECRET", "valueFrom": {"secretKeyRef": key}}
+
+
+def _resources(shape: PodShape) -> Json:
+    memory = f"{mebibytes(shape.memory) + mebibytes(shape.overhead)}Mi"
+    limits = {"memory": memory}
+    if shape.cpu_limit is not None:
+        limits["cpu"] = format_cpu(shape.cpu_limit)
+    return {"requests": {"cpu": format_cpu(shape.cpu_request), "memory": memory}, "limits": limits}
+
+
+def _volumes(job: StreamJob) -> list[Json]:
+    conf, secret = names.conf_map(job.key.name), names.auth_secret(job.key.name)
+    texts = ("spark-defaults.conf", "log4j2.properties", "executor.yaml")
+    return [
+        {"name": "tmp", "emptyDir": {}},
+        {
+            "name": "agent",
+            "configMap": {"name": conf, "items": [{"key": "agent.pyz", "path": "agent.pyz"}]},
+        },
+        {
+            "name": "conf",
+            "configMap": {"name": conf, "items": [{"key": text, "path": text} for text in texts]},
+        },
+        {"name": "auth", "secret": {"secretName": secret, "defaultMode": 0o440}},
+    ]
+
+
+def _checkpoint_volume(checkpoint: Checkpoint) -> list[Json]:
+    if checkpoint.claim is None:
+        return []
+    return [{"name": "checkpoint", "persistentVolumeClaim": {"claimName": checkpoint.claim}}]
+
+
+def _checkpoint_mount(checkpoint: Checkpoint) -> list[Json]:
+    if checkpoint.claim is None:
+        return []
+    return [{"name": "checkpoint", "mountPath": CHECKPOINT_MOUNT}]
