@@ -1,0 +1,89 @@
+"""Add and remove executors of the running application, without restarting anything.
+
+The calls are internal to Spark and were tried on Kubernetes with 4.2: the target is absolute and sticks, lost
+executors are replaced up to it. Removing decommissions: running tasks finish and blocks move first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_SCALING_BACKEND = "org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend"
+
+
+@dataclass(frozen=True)
+class Executors:
+    """The executors wanted and those that can be given tasks."""
+
+    target: int | None = None
+    ids: tuple[str, ...] = ()
+
+
+class CannotScaleError(Exception):
+    """The application cannot change its executors; the message says what to change."""
+
+
+def initial_target(context: Any, from_operator: int | None) -> int | None:
+    """Return the number of executors that the application was started with."""
+    if from_operator is not None:
+        return from_operator
+    text = context.getConf().get("spark.executor.instances") or ""
+    return int(text) if text.isdecimal() else None
+
+
+def registered(context: Any) -> tuple[str, ...]:
+    """Return the ids of the executors that can be given tasks, oldest first."""
+    backend = _backend(context)
+    if not _can_scale(context, backend):
+        return ()
+    ids = [id for id in backend.getExecutorIds().mkString(",").split(",") if id]
+    return tuple(sorted((id for id in ids if backend.isExecutorActive(id)), key=_age))
+
+
+def scale(context: Any, target: int) -> tuple[str, ...]:
+    """Set the target and decommission the newest executors above it; return the ids of those."""
+    backend = _backend(context)
+    if not _can_scale(context, backend):
+        raise CannotScaleError(
+            f"the master {context.master!r} has no executors to add or remove; use a cluster's"
+        )
+    victims = registered(context)[target:]
+    if victims and context.getConf().get("spark.decommission.enabled") != "true":
+        raise CannotScaleError(
+            "executors cannot be removed without losing tasks: set spark.decommission.enabled=true"
+        )
+    context._jsc.sc().requestTotalExecutors(target, 0, _empty_map(context))
+    return tuple(id for id in _newest_first(victims) if _decommission(context, backend, id))
+
+
+def _decommission(context: Any, backend: Any, id: str) -> bool:
+    # The target is lowered already, so Spark must not lower it again for each victim.
+    adjust_target, by_executor = False, False
+    none = context._jvm.scala.Option.empty()
+    info = context._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("sluice", none)
+    return bool(backend.decommissionExecutor(id, info, adjust_target, by_executor))
+
+
+def _backend(context: Any) -> Any:
+    return context._jsc.sc().schedulerBackend()
+
+
+def _can_scale(context: Any, backend: Any) -> bool:
+    scaling = context._jvm.java.lang.Class.forName(_SCALING_BACKEND)
+    return bool(scaling.isInstance(backend))
+
+
+def _empty_map(context: Any) -> Any:
+    empty = context._jvm.java.lang.Class.forName("scala.collection.immutable.Map$EmptyMap$")
+    return empty.getField("MODULE$").get(None)
+
+
+def _newest_first(ids: Sequence[str]) -> list[str]:
+    return sorted(ids, key=_age, reverse=True)
+
+
+def _age(id: str) -> tuple[int, str]:
+    """Order ids by number; Spark counts them up and never gives one twice."""
+    return (int(id) if id.isdecimal() else 0), id

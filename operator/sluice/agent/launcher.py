@@ -1,0 +1,70 @@
+"""Put the agent together around the user's program, and run it.
+
+The order matters: SIGTERM and the hooks are in place before the program's first line.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from sluice.agent import hooks, logs, program, server, settings
+from sluice.agent.polling import Poller
+from sluice.agent.snapshot import FINISHED, STOPPING, Snapshot
+from sluice.agent.spark import Spark
+from sluice.agent.stopping import Stopping
+from sluice.agent.verbs import Verbs
+
+_USAGE = "usage: python3 agent.pyz [--] MAIN_FILE [ARGS...]\n"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the program named by the arguments; its way to end becomes the process's."""
+    arguments = arguments[1:] if arguments[:1] == ["--"] else arguments
+    if not arguments:
+        sys.stderr.write(_USAGE)
+        raise SystemExit(2)
+    poller = _started()
+    try:
+        program.run(arguments[0], arguments[1:])
+    except SystemExit:
+        raise
+    except BaseException as error:
+        program.report(error)
+        raise
+    finally:
+        poller.set_phase(FINISHED)
+
+
+def _started() -> Poller:
+    configured = settings.from_environment(os.environ)
+    now = time.time()
+    spark = Spark()
+    poller = Poller(spark, Snapshot(settings=configured, started_at=now, taken_at=now))
+    stopping = Stopping(
+        spark, configured.stop_deadline_seconds, on_stop=lambda: poller.set_phase(STOPPING)
+    )
+    try:
+        _start(spark, poller, stopping, configured)
+    except Exception as error:  # noqa: BLE001  # the program runs, with or without us
+        logs.write(
+            "error", "The agent could not start; the program runs without it", error=repr(error)
+        )
+    return poller
+
+
+def _start(spark: Spark, poller: Poller, stopping: Stopping, configured: settings.Settings) -> None:
+    stopping.install()
+    atexit.register(poller.end)  # exit handlers run in reverse: before Spark is stopped
+    hooks.install(
+        on_session=spark.add_session,
+        on_query=lambda query: spark.add_query(query._jsq),
+        on_stop=stopping.hold,
+    )
+    poller.start()
+    verbs = Verbs(poller, spark, stopping, configured.token_file)
+    port = server.start(configured.port, verbs.answer)
+    logs.write("info", "The agent is watching the program", port=port)

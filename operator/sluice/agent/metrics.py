@@ -1,0 +1,217 @@
+"""The catalogue of the agent's metrics: the one place for their names, types, labels and meaning.
+
+`exposition` renders it. Names follow Prometheus' conventions: base units, `_total` on counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sluice.agent import VERSION
+from sluice.agent.histogram import Histogram
+from sluice.agent.progress import Progress, StateSize
+from sluice.agent.records import Record
+from sluice.agent.snapshot import Snapshot
+
+COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
+Labels = dict[str, str]
+
+
+@dataclass(frozen=True)
+class QueryMetric:
+    """A metric of each query; a value of None is not exposed."""
+
+    name: str
+    type: str
+    meaning: str
+    value: Callable[[Record, float], float | Histogram | None]
+
+
+@dataclass(frozen=True)
+class JobMetric:
+    """A metric of the whole job, or one with labels of its own."""
+
+    name: str
+    type: str
+    meaning: str
+    values: Callable[[Snapshot], Iterator[tuple[Labels, float | None]]]
+
+
+def _of_batch(read: Callable[[Progress], float | None]) -> Callable[[Record, float], float | None]:
+    return lambda record, _: read(record.last_batch) if record.last_batch else None
+
+
+def _of_state(read: Callable[[StateSize], float]) -> Callable[[Record, float], float | None]:
+    return _of_batch(lambda batch: read(batch.state) if batch.state else None)
+
+
+def _watermark_lag(record: Record, now: float) -> float | None:
+    watermark = record.last.watermark if record.last else None
+    return None if watermark is None else now - watermark
+
+
+def _event_time_lag(record: Record, now: float) -> float | None:
+    newest = record.last_batch.event_time_max if record.last_batch else None
+    return None if newest is None else now - newest
+
+
+QUERY_METRICS = (
+    QueryMetric(
+        "sluice_query_active",
+        GAUGE,
+        "1 while the query runs, 0 after it ended",
+        lambda record, _: float(record.active),
+    ),
+    QueryMetric(
+        "sluice_query_failures_total",
+        COUNTER,
+        "Runs of the query that ended by an error",
+        lambda record, _: record.failures,
+    ),
+    QueryMetric(
+        "sluice_query_batches_total",
+        COUNTER,
+        "Batches committed by this driver",
+        lambda record, _: record.batches,
+    ),
+    QueryMetric(
+        "sluice_query_batch_id",
+        GAUGE,
+        "Id of the last committed batch",
+        _of_batch(lambda batch: batch.batch_id),
+    ),
+    QueryMetric(
+        "sluice_query_last_commit_timestamp_seconds",
+        GAUGE,
+        "When the last batch was committed, Unix time",
+        _of_batch(lambda batch: batch.committed_at),
+    ),
+    QueryMetric(
+        "sluice_query_input_rows_total",
+        COUNTER,
+        "Rows admitted into batches, as Spark counts them",
+        lambda record, _: record.input_rows,
+    ),
+    QueryMetric(
+        "sluice_query_output_rows_total",
+        COUNTER,
+        "Rows written, for sinks that count them",
+        lambda record, _: record.output_rows,
+    ),
+    QueryMetric(
+        "sluice_query_processed_rows_per_second",
+        GAUGE,
+        "Rows of the last batch per second of its duration",
+        _of_batch(lambda batch: batch.processed_rows_per_second),
+    ),
+    QueryMetric(
+        "sluice_query_arrived_rows_total",
+        COUNTER,
+        "Rows that arrived at the sources since the first trigger, admitted or not",
+        lambda record, _: record.arrived_rows,
+    ),
+    QueryMetric(
+        "sluice_query_arrival_rows_per_second",
+        GAUGE,
+        "Growth of the sources over the last minute, from their newest offsets",
+        lambda record, _: record.arrival_rows_per_second(),
+    ),
+    QueryMetric(
+        "sluice_query_backlog_rows",
+        GAUGE,
+        "Rows that had arrived at the last trigger and are not committed",
+        lambda record, _: record.backlog_rows(),
+    ),
+    QueryMetric(
+        "sluice_query_backlog_seconds",
+        GAUGE,
+        "Age of the oldest row of the backlog, else the backlog over the arrival rate",
+        lambda record, now: record.backlog_seconds(now),
+    ),
+    QueryMetric(
+        "sluice_query_event_time_lag_seconds",
+        GAUGE,
+        "Age of the newest event time in the last batch",
+        _event_time_lag,
+    ),
+    QueryMetric(
+        "sluice_query_watermark_lag_seconds", GAUGE, "Age of the watermark", _watermark_lag
+    ),
+    QueryMetric(
+        "sluice_query_state_rows",
+        GAUGE,
+        "Rows in the state of all operators",
+        _of_state(lambda state: state.rows),
+    ),
+    QueryMetric(
+        "sluice_query_state_bytes",
+        GAUGE,
+        "Memory that the state uses",
+        _of_state(lambda state: state.bytes),
+    ),
+    QueryMetric(
+        "sluice_query_state_partitions",
+        GAUGE,
+        "Partitions of the state",
+        _of_state(lambda state: state.partitions),
+    ),
+    QueryMetric(
+        "sluice_query_batch_duration_seconds",
+        HISTOGRAM,
+        "Duration of committed batches",
+        lambda record, _: record.durations,
+    ),
+    QueryMetric(
+        "sluice_query_record_latency_seconds",
+        HISTOGRAM,
+        "From a row's arrival at the source to the commit of its batch, one count per row",
+        lambda record, _: record.latencies,
+    ),
+    QueryMetric(
+        "sluice_query_untimed_rows_total",
+        COUNTER,
+        "Committed rows that are not in the latency histogram: when they arrived is unknown",
+        lambda record, _: record.untimed_rows,
+    ),
+)
+
+
+def _phases(snapshot: Snapshot) -> Iterator[tuple[Labels, float | None]]:
+    for record in snapshot.records:
+        for phase, seconds in record.last_batch.phases if record.last_batch else ():
+            yield {"query": record.label, "phase": phase}, seconds
+
+
+def _info(snapshot: Snapshot) -> Iterator[tuple[Labels, float | None]]:
+    application = snapshot.application
+    labels = {
+        "version": VERSION,
+        "spark_version": application.version if application else "",
+        "application_id": application.id if application else "",
+        "incarnation": snapshot.settings.incarnation,
+    }
+    yield labels, 1.0
+
+
+def _registered(snapshot: Snapshot) -> Iterator[tuple[Labels, float | None]]:
+    yield {}, len(snapshot.executors.ids) if snapshot.application else None
+
+
+def _target(snapshot: Snapshot) -> Iterator[tuple[Labels, float | None]]:
+    yield {}, snapshot.executors.target
+
+
+JOB_METRICS = (
+    JobMetric(
+        "sluice_query_last_batch_duration_seconds",
+        GAUGE,
+        "Duration of each phase of the last batch",
+        _phases,
+    ),
+    JobMetric("sluice_executors_target", GAUGE, "Executors asked for", _target),
+    JobMetric(
+        "sluice_executors_registered", GAUGE, "Executors that can be given tasks", _registered
+    ),
+    JobMetric("sluice_agent_info", GAUGE, "The agent and its Spark application; always 1", _info),
+)

@@ -1,0 +1,136 @@
+"""The agent's loop: once a second, read what is new in Spark and publish a new snapshot.
+
+Polling is the base, not a listener: Spark keeps the last hundred progresses of each query, so nothing is
+lost, no callback server is started in the user's process, and the end of a query is seen as well.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sluice.agent import executors, logs, spark
+from sluice.agent.executors import Executors
+from sluice.agent.records import Record
+from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
+from sluice.agent.spark import Spark
+
+PERIOD_SECONDS = 1.0
+_MOST_ENDED_RECORDS = 100
+_STALE_AFTER_SECONDS = 30.0
+
+
+class Poller:
+    """Owns the snapshot; only its lock's holder replaces it."""
+
+    def __init__(
+        self, spark: Spark, snapshot: Snapshot, now: Callable[[], float] = time.time
+    ) -> None:
+        self._spark = spark
+        self._now = now
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._context: Any = None
+        self._failure_logged = ""
+        self.snapshot = snapshot
+
+    def start(self) -> None:
+        """Poll in a daemon thread until the process ends."""
+        threading.Thread(target=self._loop, name="sluice-agent-poller", daemon=True).start()
+
+    def end(self) -> None:
+        """Ask nothing more of Spark: its context is about to stop."""
+        self._ended.set()
+
+    def is_alive(self) -> bool:
+        """Tell whether the loop still turns."""
+        return self._now() - self.snapshot.taken_at < _STALE_AFTER_SECONDS
+
+    def set_phase(self, phase: str) -> None:
+        """Move on in the life of the job."""
+        with self._lock:
+            self.snapshot = replace(self.snapshot, phase=phase)
+
+    def set_target(self, target: int) -> None:
+        """Note how many executors were asked for."""
+        with self._lock:
+            wanted = replace(self.snapshot.executors, target=target)
+            self.snapshot = replace(self.snapshot, executors=wanted)
+
+    def poll(self) -> None:
+        """Take a new snapshot."""
+        context = self._spark.context()
+        records = self._records()
+        registered = executors.registered(context) if context is not None else ()
+        with self._lock:
+            before = self.snapshot
+            started = bool(records) and before.phase == STARTING
+            self.snapshot = replace(
+                before,
+                taken_at=self._now(),
+                phase=RUNNING if started else before.phase,
+                application=self._spark.application(),
+                executors=Executors(self._target(context, before), registered),
+                records=records,
+            )
+
+    def _loop(self) -> None:
+        while not self._ended.wait(PERIOD_SECONDS):
+            try:
+                self.poll()
+            except Exception as error:  # noqa: BLE001  # Spark may be going down; the next poll tells
+                self._survive(error)
+
+    def _survive(self, error: Exception) -> None:
+        with self._lock:
+            self.snapshot = replace(self.snapshot, taken_at=self._now())
+        text = repr(error)[:500]
+        if not self._ended.is_set() and type(error).__name__ != self._failure_logged:
+            self._failure_logged = type(error).__name__
+            logs.write("warning", "Spark could not be read; trying again each second", error=text)
+
+    def _target(self, context: Any, before: Snapshot) -> int | None:
+        if context is None or context is self._context:
+            return before.executors.target
+        self._context = context
+        return executors.initial_target(context, before.settings.executors)
+
+    def _records(self) -> tuple[Record, ...]:
+        records = {record.label: record for record in self.snapshot.records}
+        for run_id, query in self._spark.queries().items():
+            record = self._record_of(query, run_id, records)
+            records.pop(record.label, None)
+            records[record.label] = self._read(query, record)
+        return _without_oldest_ended(tuple(records.values()))
+
+    def _record_of(self, query: Any, run_id: str, records: dict[str, Record]) -> Record:
+        name, id = query.name(), query.id().toString()
+        known = records.get(name or id)
+        if known is not None and known.active and known.run_id != run_id:
+            # Two sessions may each run a query of that name.
+            known = records.get(id)
+        if known is None:
+            label = id if name in records else name or id
+            return Record(label=label, name=name, id=id, run_id=run_id, started_at=self._now())
+        if known.run_id != run_id:
+            return known.with_run(id, run_id, self._now())
+        return known
+
+    def _read(self, query: Any, record: Record) -> Record:
+        is_active = query.isActive()  # before the progress, so that the last one is not missed
+        for progress in spark.new_progress(query, record.last.key if record.last else None):
+            record = record.with_progress(progress)
+        if is_active:
+            return record
+        self._spark.forget(record.run_id)
+        return record.with_end(spark.failure_of(query))
+
+
+def _without_oldest_ended(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """Bound the memory of a program that starts queries for ever."""
+    ended = [record for record in records if not record.active]
+    dropped = {record.label for record in ended[: max(0, len(ended) - _MOST_ENDED_RECORDS)]}
+    return tuple(record for record in records if record.label not in dropped)

@@ -1,0 +1,137 @@
+"""What Spark reports about one trigger of a query, read from the JSON of StreamingQueryProgress.
+
+Only what the agent serves is kept, in seconds and bytes. What Spark leaves out, or fills with a stand-in (a
+watermark of 1970, -1 rows), is None here.
+"""
+
+from __future__ import annotations
+
+import calendar
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.agent import offsets
+
+_CAPITAL = re.compile(r"(?<!^)([A-Z])")
+
+
+@dataclass(frozen=True)
+class SourceProgress:
+    """One source in one trigger: rows from its beginning until the batch's start, its end, and the newest."""
+
+    start: float | None
+    end: float | None
+    latest: float | None
+    rows: float
+
+
+@dataclass(frozen=True)
+class StateSize:
+    """The state of all stateful operators together; partitions of the widest."""
+
+    rows: int
+    bytes: int
+    partitions: int
+    provider: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One trigger of one run of a query; it was a batch if rows were committed or state moved on."""
+
+    run_id: str
+    batch_id: int
+    timestamp: float
+    duration: float
+    is_batch: bool
+    rows: float
+    output_rows: float | None
+    processed_rows_per_second: float | None
+    phases: tuple[tuple[str, float], ...]
+    watermark: float | None
+    event_time_max: float | None
+    sources: tuple[SourceProgress, ...]
+    state: StateSize | None
+
+    @property
+    def key(self) -> tuple[str, int, float]:
+        """Tell one trigger from another: an idle one has the batch id of the batch to come."""
+        return self.run_id, self.batch_id, self.timestamp
+
+    @property
+    def committed_at(self) -> float:
+        """Return the end of the trigger, which is when its batch was committed."""
+        return self.timestamp + self.duration
+
+
+def parse(text: str) -> Progress:
+    """Read the JSON of one progress."""
+    document: dict[str, Any] = json.loads(text)
+    phases = _phases(document.get("durationMs") or {})
+    event_time = document.get("eventTime") or {}
+    return Progress(
+        run_id=document["runId"],
+        batch_id=int(document["batchId"]),
+        timestamp=_seconds(document["timestamp"]) or 0.0,
+        duration=_duration(document, phases),
+        is_batch="add_batch" in phases,
+        rows=float(document.get("numInputRows") or 0),
+        output_rows=_not_negative((document.get("sink") or {}).get("numOutputRows")),
+        processed_rows_per_second=_not_negative(document.get("processedRowsPerSecond")),
+        phases=tuple(sorted(phases.items())),
+        watermark=_seconds(event_time.get("watermark")),
+        event_time_max=_seconds(event_time.get("max")),
+        sources=tuple(_source(source) for source in document.get("sources") or ()),
+        state=_state(document.get("stateOperators") or ()),
+    )
+
+
+def _phases(milliseconds: Mapping[str, float]) -> dict[str, float]:
+    return {
+        _CAPITAL.sub(r"_\1", name).lower(): value / 1000 for name, value in milliseconds.items()
+    }
+
+
+def _duration(document: Mapping[str, Any], phases: Mapping[str, float]) -> float:
+    whole = document.get("batchDuration")
+    return phases.get("trigger_execution", 0.0) if whole is None else float(whole) / 1000
+
+
+def _source(document: Mapping[str, Any]) -> SourceProgress:
+    description = str(document.get("description") or "")
+    return SourceProgress(
+        start=offsets.rows_until(description, document.get("startOffset")),
+        end=offsets.rows_until(description, document.get("endOffset")),
+        latest=offsets.rows_until(description, document.get("latestOffset")),
+        rows=float(document.get("numInputRows") or 0),
+    )
+
+
+def _state(operators: Any) -> StateSize | None:
+    if not operators:
+        return None
+    metrics = [name for operator in operators for name in operator.get("customMetrics") or ()]
+    is_rocksdb = any(name.startswith("rocksdb") for name in metrics)
+    return StateSize(
+        rows=sum(int(operator.get("numRowsTotal") or 0) for operator in operators),
+        bytes=sum(int(operator.get("memoryUsedBytes") or 0) for operator in operators),
+        partitions=max(int(operator.get("numShufflePartitions") or 0) for operator in operators),
+        provider="rocksdb" if is_rocksdb else "hdfs",
+    )
+
+
+def _seconds(text: str | None) -> float | None:
+    """Read 2026-11-21T11:44:41.000Z; Spark says 1970 where it knows no event time yet."""
+    if not text:
+        return None
+    whole, _, fraction = text.rstrip("Z").partition(".")
+    seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
+    return seconds + float("0." + (fraction or "0")) if seconds > 0 else None
+
+
+def _not_negative(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and value >= 0 else None

@@ -1,0 +1,179 @@
+"""What the agent knows of each query, folded from its progress; values only, no Spark and no clock.
+
+A record is kept per query name, or id where it has none, across restarts of the query within the driver, so
+that its counters never go back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sluice.agent.arrivals import ArrivalCurve
+from sluice.agent.histogram import Histogram
+from sluice.agent.progress import Progress, SourceProgress
+
+LATENCY_WINDOW_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a query ended by itself."""
+
+    error_class: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One query: who it is, its last trigger and batch, and everything counted so far."""
+
+    label: str
+    name: str | None
+    id: str
+    run_id: str
+    started_at: float
+    active: bool = True
+    failure: Failure | None = None
+    failures: int = 0
+    last: Progress | None = None
+    last_batch: Progress | None = None
+    batches: int = 0
+    input_rows: float = 0.0
+    output_rows: float | None = None
+    arrived_rows: float | None = None
+    untimed_rows: float = 0.0
+    curves: tuple[ArrivalCurve, ...] = ()
+    durations: Histogram = field(default_factory=Histogram)
+    latencies: Histogram = field(default_factory=Histogram)
+    recent_latencies: tuple[tuple[float, Histogram], ...] = ()
+
+    def with_progress(self, progress: Progress) -> Record:
+        """Fold one trigger in; the triggers come in order."""
+        record = self._with_arrivals(progress)
+        return record._with_batch(progress) if progress.is_batch else record
+
+    def with_run(self, id: str, run_id: str, started_at: float) -> Record:
+        """Go on counting in a new run; another query under the same name has offsets of its own."""
+        curves = self.curves if id == self.id else ()
+        return replace(
+            self,
+            id=id,
+            run_id=run_id,
+            started_at=started_at,
+            active=True,
+            failure=None,
+            curves=curves,
+        )
+
+    def with_end(self, failure: Failure | None) -> Record:
+        """Note that the run ended, and why if it was not stopped."""
+        failed = self.failures + (failure is not None)
+        return replace(self, active=False, failure=failure, failures=failed)
+
+    def backlog_rows(self) -> float | None:
+        """Return the rows that had arrived at the last trigger and are not committed."""
+        lags = [_lag(source) for source in self.last.sources] if self.last else []
+        known = [lag for lag in lags if lag is not None]
+        return sum(known) if known and len(known) == len(lags) else None
+
+    def backlog_seconds(self, now: float) -> float | None:
+        """Return the age of the oldest row that had arrived at the last trigger and is not committed.
+
+        Where it arrived before the first sample, fall back on the backlog over the arrival rate.
+        """
+        backlog = self.backlog_rows()
+        if not backlog or self.last is None:
+            return backlog
+        sources = list(enumerate(self.last.sources))
+        arrived = [
+            self.curves[index].time_of(source.end or 0.0)
+            for index, source in sources
+            if _lag(source)
+        ]
+        known = [time for time in arrived if time is not None]
+        if len(known) == len(arrived):
+            return max(0.0, now - min(known))
+        rate = self.arrival_rows_per_second()
+        return backlog / rate if rate else None
+
+    def arrival_rows_per_second(self) -> float | None:
+        """Return the growth of the sources, whether or not the rows were admitted."""
+        rates = [curve.rate() for curve in self.curves]
+        known = [rate for rate in rates if rate is not None]
+        return sum(known) if known and len(known) == len(rates) else None
+
+    def window_latencies(self, now: float) -> Histogram:
+        """Return the latencies of about the last minute; empty if nothing was committed in it."""
+        horizon = now - LATENCY_WINDOW_SECONDS
+        before = [histogram for time, histogram in self.recent_latencies if time < horizon]
+        return self.latencies.since(before[-1] if before else self._oldest_latencies())
+
+    def _oldest_latencies(self) -> Histogram:
+        return self.recent_latencies[0][1] if self.recent_latencies else self.latencies
+
+    def _with_arrivals(self, progress: Progress) -> Record:
+        curves = self.curves
+        if len(curves) != len(progress.sources):
+            curves = tuple(ArrivalCurve() for _ in progress.sources)
+        grown = tuple(
+            _grown(curves[index], progress.timestamp, source)
+            for index, source in enumerate(progress.sources)
+        )
+        arrived = self.arrived_rows
+        if grown and all(curve.samples for curve in grown):
+            growth = sum(_growth(before, grown[index]) for index, before in enumerate(curves))
+            arrived = (arrived or 0.0) + growth
+        return replace(self, last=progress, curves=grown, arrived_rows=arrived)
+
+    def _with_batch(self, progress: Progress) -> Record:
+        output = progress.output_rows
+        return replace(
+            self._with_latencies(progress),
+            last_batch=progress,
+            batches=self.batches + 1,
+            input_rows=self.input_rows + progress.rows,
+            output_rows=self.output_rows if output is None else (self.output_rows or 0.0) + output,
+            durations=self.durations.observed(progress.duration, progress.duration),
+        )
+
+    def _with_latencies(self, progress: Progress) -> Record:
+        latencies, timed = self.latencies, 0.0
+        for index, source in enumerate(progress.sources):
+            for stretch in self.curves[index].stretches(*_committed(source)):
+                committed = progress.committed_at
+                latencies = latencies.observed(
+                    committed - stretch.end, committed - stretch.begin, stretch.rows
+                )
+                timed += stretch.rows
+        horizon = progress.committed_at - 2 * LATENCY_WINDOW_SECONDS
+        recent = self.recent_latencies or ((progress.timestamp, self.latencies),)
+        kept = tuple(entry for entry in recent if entry[0] >= horizon)
+        return replace(
+            self,
+            latencies=latencies,
+            untimed_rows=self.untimed_rows + max(0.0, progress.rows - timed),
+            recent_latencies=(*kept, (progress.committed_at, latencies)),
+        )
+
+
+def _lag(source: SourceProgress) -> float | None:
+    if source.latest is None or source.end is None:
+        return None
+    return max(0.0, source.latest - source.end)
+
+
+def _committed(source: SourceProgress) -> tuple[float, float]:
+    """Return the range of rows in the batch; the first batch of a query has no start offset."""
+    if source.end is None:
+        return 0.0, 0.0
+    return (source.end - source.rows if source.start is None else source.start), source.end
+
+
+def _grown(curve: ArrivalCurve, time: float, source: SourceProgress) -> ArrivalCurve:
+    return curve if source.latest is None else curve.with_sample(time, source.latest, source.start)
+
+
+def _growth(before: ArrivalCurve, after: ArrivalCurve) -> float:
+    """Return the rows that arrived between two states of a curve."""
+    newest = after.samples[-1][1]
+    return max(0.0, newest - before.samples[-1][1]) if before.samples else 0.0

@@ -1,0 +1,128 @@
+"""All that the agent asks of Spark about sessions and queries; every py4j call for reading is here.
+
+It holds Java handles only: one call each, where pyspark's objects convert a hundred progresses at a time.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import urllib.parse
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.agent import progress
+from sluice.agent.progress import Progress
+from sluice.agent.records import Failure
+
+_LONGEST_MESSAGE = 1024
+
+
+@dataclass(frozen=True)
+class Application:
+    """The Spark application of this driver."""
+
+    version: str
+    id: str
+    ui_port: int | None
+
+
+class Spark:
+    """The sessions and queries of the program, as they come and go."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Weak: foreachBatch makes a session object for each batch.
+        self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._queries: dict[str, Any] = {}
+        self._application: tuple[Any, Application] | None = None
+
+    def add_session(self, session: Any) -> None:
+        """Remember a session that the program made."""
+        with self._lock:
+            self._sessions.add(session)
+
+    def add_query(self, query: Any) -> None:
+        """Remember a Java query; the program may have lost its own handle."""
+        with self._lock:
+            self._queries.setdefault(query.runId().toString(), query)
+
+    def forget(self, run_id: str) -> None:
+        """Let go of a query that ended."""
+        with self._lock:
+            self._queries.pop(run_id, None)
+
+    def context(self) -> Any:
+        """Return the running SparkContext, or None; pyspark is not imported for it."""
+        context_class = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+        context = getattr(context_class, "_active_spark_context", None)
+        return context if getattr(context, "_jsc", None) is not None else None
+
+    def application(self) -> Application | None:
+        """Describe the running application; asked once per context."""
+        context = self.context()
+        if context is None:
+            return None
+        if self._application is None or self._application[0] is not context:
+            self._application = (context, _describe(context))
+        return self._application[1]
+
+    def queries(self) -> dict[str, Any]:
+        """Return the known queries by run, with those that were started past pyspark's writer."""
+        with self._lock:
+            sessions = list(self._sessions)
+        for session in sessions if self.context() is not None else ():
+            for query in session._jsparkSession.streams().active():
+                self.add_query(query)
+        with self._lock:
+            return dict(self._queries)
+
+    def active_queries(self) -> list[Any]:
+        """Return the queries that still run, in the order in which they were started."""
+        return [query for query in self.queries().values() if query.isActive()]
+
+
+def new_progress(query: Any, seen: tuple[str, int, float] | None) -> list[Progress]:
+    """Return the triggers since the one that was seen, oldest first; Spark keeps the last hundred."""
+    last = query.lastProgress()
+    if last is None or progress.parse(last.json()).key == seen:
+        return []
+    recent = query.recentProgress()
+    found = []
+    for index in range(len(recent) - 1, -1, -1):
+        trigger = progress.parse(recent[index].json())
+        if trigger.key == seen:
+            break
+        found.append(trigger)
+    return found[::-1]
+
+
+def failure_of(query: Any) -> Failure | None:
+    """Return the root cause of a query's end; None if it was stopped."""
+    exception = query.exception()
+    if exception.isEmpty():
+        return None
+    cause = exception.get()
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    message = cause.getMessage() or cause.toString()
+    return Failure(error_class=_error_class(cause), message=message[:_LONGEST_MESSAGE])
+
+
+def _error_class(cause: Any) -> str:
+    """Prefer Spark's name of the condition; an error from elsewhere has only its Java class."""
+    methods = {method.getName() for method in cause.getClass().getMethods()}
+    for name in ("getCondition", "getErrorClass"):  # Spark 4, Spark 3
+        if name in methods:
+            return str(getattr(cause, name)() or cause.getClass().getName())
+    return str(cause.getClass().getName())
+
+
+def _describe(context: Any) -> Application:
+    url = context.uiWebUrl
+    return Application(
+        version=context.version,
+        id=context.applicationId,
+        ui_port=urllib.parse.urlsplit(url).port if url else None,
+    )

@@ -1,0 +1,93 @@
+"""The document of `GET /v1/state`: version 1, camel case, seconds; what is not known is null, never 0."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from sluice.agent import logs
+from sluice.agent.progress import Progress
+from sluice.agent.records import Failure, Record
+from sluice.agent.snapshot import Snapshot
+
+
+def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
+    """Describe the job for the operator."""
+    settings = snapshot.settings
+    return {
+        "version": 1,
+        "job": {
+            "namespace": settings.namespace,
+            "name": settings.name,
+            "uid": settings.uid,
+            "incarnation": settings.incarnation,
+        },
+        "phase": snapshot.phase,
+        "startedAt": logs.timestamp(snapshot.started_at),
+        "spark": _spark(snapshot),
+        "executors": {
+            "target": snapshot.executors.target,
+            "registered": len(snapshot.executors.ids),
+            "ids": list(snapshot.executors.ids),
+        },
+        "queries": [_query(record, now) for record in snapshot.records],
+    }
+
+
+def _spark(snapshot: Snapshot) -> dict[str, Any] | None:
+    application = snapshot.application
+    if application is None:
+        return None
+    return {
+        "version": application.version,
+        "applicationId": application.id,
+        "uiPort": application.ui_port,
+    }
+
+
+def _query(record: Record, now: float) -> dict[str, Any]:
+    batch = record.last_batch
+    state = batch.state if batch else None
+    return {
+        "name": record.name,
+        "id": record.id,
+        "runId": record.run_id,
+        "active": record.active,
+        "startedAt": logs.timestamp(record.started_at),
+        "error": _error(record.failure),
+        "lastBatch": _batch(batch),
+        "arrivalRowsPerSecond": record.arrival_rows_per_second(),
+        "processedRowsPerSecond": batch.processed_rows_per_second if batch else None,
+        "backlogRows": record.backlog_rows(),
+        "backlogSeconds": record.backlog_seconds(now),
+        "latencySeconds": _latency(record, now),
+        "watermarkLagSeconds": _lag(record, now),
+        "state": dataclasses.asdict(state) if state else None,
+    }
+
+
+def _error(failure: Failure | None) -> dict[str, str] | None:
+    return {"class": failure.error_class, "message": failure.message} if failure else None
+
+
+def _batch(batch: Progress | None) -> dict[str, Any] | None:
+    if batch is None:
+        return None
+    return {
+        "id": batch.batch_id,
+        "committedAt": logs.timestamp(batch.committed_at),
+        "rows": batch.rows,
+        "durationSeconds": batch.duration,
+    }
+
+
+def _latency(record: Record, now: float) -> dict[str, float | None] | None:
+    recent = record.window_latencies(now)
+    if recent.count <= 0:
+        return None
+    return {name: recent.quantile(p) for name, p in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))}
+
+
+def _lag(record: Record, now: float) -> float | None:
+    watermark = record.last.watermark if record.last else None
+    return None if watermark is None else now - watermark

@@ -1,0 +1,156 @@
+"""What the agent answers over HTTP, as a function from request to response; the sockets are in `server`.
+
+The verbs under /v1 are for the operator and need its token. None of them runs code that it was sent.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.agent import executors, exposition, state
+from sluice.agent.polling import Poller
+from sluice.agent.spark import Spark
+from sluice.agent.stopping import Stopping
+
+LONGEST_BODY = 4096
+_MOST_EXECUTORS = 10_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request."""
+
+    method: str
+    path: str
+    authorization: str = ""
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Response:
+    """One HTTP response."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+class RefusedError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Verbs:
+    """The fixed list of what can be asked."""
+
+    def __init__(self, poller: Poller, spark: Spark, stopping: Stopping, token_file: str) -> None:
+        self._poller = poller
+        self._spark = spark
+        self._stopping = stopping
+        self._token_file = token_file
+        self._routes: Mapping[str, tuple[str, Callable[[bytes], Response]]] = {
+            "/healthz": ("GET", self._health),
+            "/metrics": ("GET", self._metrics),
+            "/v1/state": ("GET", self._state),
+            "/v1/stop": ("POST", self._stop),
+            "/v1/executors": ("POST", self._scale),
+        }
+
+    def answer(self, request: Request) -> Response:
+        """Answer one request; a refusal says what was wrong."""
+        try:
+            return self._routed(request)
+        except RefusedError as refusal:
+            return _json(refusal.status, {"error": str(refusal)})
+
+    def _routed(self, request: Request) -> Response:
+        path = request.path.partition("?")[0]
+        if path.startswith("/v1/"):
+            self._authorize(request.authorization)
+        if path not in self._routes:
+            raise RefusedError(404, f"no such path {path!r}; there are {', '.join(self._routes)}")
+        method, verb = self._routes[path]
+        if request.method != method:
+            raise RefusedError(405, f"{path} is asked with {method}, not {request.method}")
+        return verb(request.body)
+
+    def _authorize(self, authorization: str) -> None:
+        token = self._token()
+        if not token:
+            raise RefusedError(403, "no token is configured: set SLUICE_AGENT_TOKEN_FILE")
+        if not hmac.compare_digest(authorization.encode(), b"Bearer " + token):
+            raise RefusedError(
+                401, "the header 'Authorization: Bearer TOKEN' lacks the job's token"
+            )
+
+    def _token(self) -> bytes:
+        # Read each time: the kubelet renews a mounted Secret in place.
+        if not self._token_file:
+            return b""
+        try:
+            with open(self._token_file, "rb") as file:
+                return file.read().strip()
+        except OSError as error:
+            raise RefusedError(403, f"the token file cannot be read: {error}") from error
+
+    def _health(self, _: bytes) -> Response:
+        if not self._poller.is_alive():
+            raise RefusedError(503, "the agent's loop has not turned for 30 seconds")
+        return _json(200, {"status": "ok"})
+
+    def _metrics(self, _: bytes) -> Response:
+        text = exposition.render(self._poller.snapshot, time.time())
+        return Response(200, exposition.CONTENT_TYPE, text.encode())
+
+    def _state(self, _: bytes) -> Response:
+        return _json(200, state.document(self._poller.snapshot, time.time()))
+
+    def _stop(self, _: bytes) -> Response:
+        self._stopping.request("asked by the operator")
+        return _json(202, {"phase": self._poller.snapshot.phase})
+
+    def _scale(self, body: bytes) -> Response:
+        target = _target(body)
+        context = self._spark.context()
+        if context is None:
+            raise RefusedError(409, "there is no running SparkContext yet; ask again later")
+        try:
+            victims = executors.scale(context, target)
+        except executors.CannotScaleError as error:
+            raise RefusedError(409, str(error)) from error
+        self._poller.set_target(target)
+        registered = len(executors.registered(context))
+        answer = {"target": target, "registered": registered, "decommissioning": list(victims)}
+        return _json(200, answer)
+
+
+def _target(body: bytes) -> int:
+    try:
+        document = json.loads(body)
+    except ValueError as error:
+        raise RefusedError(
+            400, f'the body must be {{"target": n}}, but is not JSON: {error}'
+        ) from error
+    target = document.get("target") if isinstance(document, dict) else None
+    # bool is an int to Python, but true is no number of executors.
+    if (
+        not isinstance(target, int)
+        or isinstance(target, bool)
+        or not 0 <= target <= _MOST_EXECUTORS
+    ):
+        raise RefusedError(
+            400, f"target must be a whole number from 0 to {_MOST_EXECUTORS}, but is {target!r}"
+        )
+    return target
+
+
+def _json(status: int, document: Mapping[str, Any]) -> Response:
+    return Response(status, "application/json", json.dumps(document).encode() + b"\n")
