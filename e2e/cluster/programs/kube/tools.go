@@ -1,10 +1,7 @@
 //go:build tools
 
-// Package tools names the programs that are built from this module beside its own, so that go.mod
-// pins their versions.
+// Package tools names the program that is built from this module beside its own, so that go.mod pins
+// its version.
 package tools
 
-import (
-	_ "helm.sh/helm/v3/cmd/helm"
-	_ "sigs.k8s.io/kwok/cmd/kwok"
-)
+import _ "helm.sh/helm/v3/cmd/helm"

@@ -1,0 +1,98 @@
+"""Images: the pause image, made from static busybox, and loading archives into the nodes."""
+
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from e2e.cluster import machines, nodes
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.host import run
+from e2e.cluster.layout import Machine, Paths
+from e2e.cluster.progress import Progress
+
+PAUSE_COMMAND = ("/busybox", "sleep", "2147483647")
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def write_archive(target: Path, *, name: str, program: Path, command: tuple[str, ...]) -> None:
+    """Write an image of one static program, in the form of `docker save`."""
+    layer = _tar({program.name: program.read_bytes()}, mode=0o755)
+    settings = {
+        "architecture": ARCHITECTURES.get(_architecture(), "amd64"),
+        "os": "linux",
+        "config": {"Entrypoint": list(command)},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+    }
+    configuration = json.dumps(settings).encode()
+    manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
+    files = {"config.json": configuration, "layer.tar": layer}
+    files["manifest.json"] = json.dumps(manifest).encode()
+    target.write_bytes(_tar(files, mode=0o644))
+
+
+def _architecture() -> str:
+    return run(["uname", "-m"]).strip()
+
+
+def _tar(files: dict[str, bytes], *, mode: int) -> bytes:
+    """Pack files without times or owners, so that the same content has the same digest."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), mode
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def load_pause(paths: Paths, node: Machine) -> None:
+    """Give a node the image that holds every pod's namespaces."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        raise ClusterError("busybox was not found: install the package busybox-static.")
+    if not paths.pause_archive.exists():
+        write_archive(
+            paths.pause_archive,
+            name=nodes.PAUSE_IMAGE,
+            program=Path(busybox),
+            command=PAUSE_COMMAND,
+        )
+    load(paths, node, paths.pause_archive)
+
+
+def load_into_all(
+    paths: Paths, targets: list[Machine], archives: list[Path], progress: Progress
+) -> None:
+    """Load every archive into every node, node by node side by side."""
+    for archive in archives:
+        if not archive.is_file():
+            raise ClusterError(f"There is no image archive {archive}: build it first.")
+
+    def load_node(node: Machine) -> None:
+        for archive in archives:
+            loaded = load(paths, node, archive)
+            progress.say(f"{node.name} {'loaded' if loaded else 'has'} {archive.name}")
+
+    with ThreadPoolExecutor(max_workers=len(targets)) as pool:
+        list(pool.map(load_node, targets))
+
+
+def load(paths: Paths, node: Machine, archive: Path) -> bool:
+    """Load an archive into a node, unless the node has it. Return whether it was loaded."""
+    mark = paths.machine(node) / "images" / digest(archive)
+    if mark.exists():
+        return False
+    importing = ["ctr", "-a", nodes.SOCKET, "-n", "k8s.io", "images", "import", str(archive)]
+    run(machines.inside(paths, node, importing))
+    mark.parent.mkdir(exist_ok=True)
+    mark.write_text(f"{archive}\n")
+    return True
+
+
+def digest(archive: Path) -> str:
+    with archive.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
