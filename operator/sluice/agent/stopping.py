@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sluice.agent import logs
+from sluice.agent import forking, logs
 from sluice.agent.spark import Spark
 
 EXIT_CODE = 143  # what a shell and Kubernetes report for a process that SIGTERM ended
@@ -41,7 +41,7 @@ class Stopping:
         """Handle SIGTERM, and stop Spark after the program's own exit handlers, which run before ours."""
         atexit.register(self._at_exit)
         signal.signal(signal.SIGTERM, self._on_signal)
-        os.register_at_fork(after_in_child=self._leave)
+        forking.leave_in_children(self._at_exit, self._on_signal)
 
     def request(self, reason: str) -> None:
         """Begin to stop, in a thread of its own; asking again changes nothing."""
@@ -99,12 +99,6 @@ class Stopping:
             context.stop()
         except Exception as error:  # noqa: BLE001  # the process ends in any case
             logs.write("warning", "The SparkContext did not stop", error=repr(error)[:500])
-
-    def _leave(self) -> None:
-        """Keep a forked child of the program from stopping its parent's Spark."""
-        atexit.unregister(self._at_exit)
-        if signal.getsignal(signal.SIGTERM) == self._on_signal:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _exit(code: int) -> None:
