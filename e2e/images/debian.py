@@ -33,7 +33,14 @@ def make_base(cache: Path, progress: Progress) -> None:
     with TemporaryDirectory(prefix="base-", dir=cache) as folder:
         context = Path(folder)
         _make_root_file_system(context, progress, log=cache / "base.log")
-        command = ["buildah", "bud", "--isolation=chroot", f"--tag={reference}", f"--file={_RECIPE}", folder]
+        command = [
+            "buildah",
+            "bud",
+            "--isolation=chroot",
+            f"--tag={reference}",
+            f"--file={_RECIPE}",
+            folder,
+        ]
         progress.run("base", command, cache / "base.log")
 
 

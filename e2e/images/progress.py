@@ -46,16 +46,14 @@ class Progress:
 
 
 def _last_step(log: Path) -> str:
-    """Find what the command does now: buildah says STEP, BuildKit numbers its lines, others get the 15 seconds' line."""
+    """Find what the command does now: buildah says STEP, BuildKit numbers its lines, others do not say."""
     steps = [line.strip() for line in _lines(log) if "STEP" in line or line.startswith("#")]
     return steps[-1][:100] if steps else ""
 
 
 def _last_words(title: str, command: Sequence[str], status: int, log: Path) -> str:
     tail = "\n".join(f"    {line}" for line in _lines(log)[-20:])
-    return (
-        f"{title}: `{' '.join(command[:2])} ...` ended with status {status}. Its last lines, of {log}:\n{tail}"
-    )
+    return f"{title}: `{' '.join(command[:2])} ...` ended with status {status}. Its last lines, of {log}:\n{tail}"
 
 
 def _lines(log: Path) -> list[str]:

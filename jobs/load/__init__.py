@@ -1,0 +1,1 @@
+"""Numbered records in, and an exact account of what came out."""
