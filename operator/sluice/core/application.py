@@ -87,11 +87,6 @@ class Checkpoint:
         return f"file://{CHECKPOINT_MOUNT}/{self.path.strip('/')}".rstrip("/")
 
 
-def overlaps(one: str, other: str) -> bool:
-    """Whether two normalised checkpoint locations are the same or one lies inside the other."""
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSource:
     """Topics that the job reads."""

@@ -133,6 +133,18 @@ def _without_driver(
     return Verdict(step=step, record=started, phase=Phase.PENDING)
 
 
+def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:
+    """The cluster did not take the driver pod of this incarnation: quota, admission, security."""
+    failure = Failure(
+        incarnation=record.incarnation,
+        generation=job.generation,
+        reason="DriverRefused",
+        message=f"the cluster refused its pod: {why}",
+        at=now,
+    )
+    return _count(job, record, failure, None, now)
+
+
 def moves_checkpoint(job: StreamJob, record: Record) -> bool:
     """Whether a start would leave the checkpoint that holds this job's progress behind, unasked."""
     return (

@@ -57,7 +57,7 @@ class DriverPod:
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class QueryFailure:
     """Why a streaming query ended: Spark's error class and a message."""
 

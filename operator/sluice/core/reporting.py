@@ -4,6 +4,8 @@ One function gives all conditions, so none can be forgotten in some branch; `con
 keeps the times of those that did not change.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey, StreamJob
@@ -41,6 +43,51 @@ def invalid(message: str, seen: Observed) -> tuple[Claim, ...]:
         fails(Condition.SPEC_APPLIED, "InvalidSpec", f"The spec is not valid{kept}."),
         fails(Condition.READY, "InvalidSpec", message),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """Something that people want to hear of once: it becomes an Event of the job."""
+
+    reason: str
+    message: str
+    is_warning: bool = False
+
+
+def news(before: Record, after: Record) -> Iterator[News]:
+    """What has happened between two records of a job."""
+    failure = after.last_failure
+    if failure is not None and failure != before.last_failure:
+        told = f"Incarnation {failure.incarnation}: {failure.message} (failure {after.failures})"
+        yield News(reason=failure.reason, message=told, is_warning=True)
+    if after.gave_up and not before.gave_up:
+        told = f"Failed {after.failures} times in a row; change the spec to try again"
+        yield News(reason="GaveUp", message=told, is_warning=True)
+    if after.stopping and after.stopping != before.stopping:
+        told = f"Incarnation {after.incarnation} stops: {after.stopping}"
+        yield News(reason="DriverStopping", message=told)
+    if after.incarnation > before.incarnation:
+        resumed = "" if after.last_batch is None else f", after batch {after.last_batch}"
+        told = f"Incarnation {after.incarnation} starts{resumed}"
+        yield News(reason="DriverStarting", message=told)
+    yield from _newly_failed(before, after)
+
+
+def _newly_failed(before: Record, after: Record) -> Iterator[News]:
+    known = {(claim.type, claim.status, claim.reason) for claim in before.conditions}
+    for claim in after.conditions:
+        is_new = (claim.type, claim.status, claim.reason) not in known
+        if is_new and claim.status is Status.FALSE and (claim.type, claim.reason) in _WORTH_TELLING:
+            yield News(reason=claim.reason, message=claim.message, is_warning=True)
+
+
+_WORTH_TELLING = frozenset(
+    {
+        (Condition.SPEC_VALID, "InvalidSpec"),
+        (Condition.SPEC_APPLIED, "MigrationRefused"),
+        (Condition.CHECKPOINT_HELD, "CheckpointInUse"),
+    }
+)
 
 
 def _in_force(job: StreamJob) -> Claim:

@@ -1,0 +1,113 @@
+"""The agents in the drivers, over HTTP with their job's token."""
+
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+import httpx
+
+from sluice.core.observations import AgentReport, QueryFailure, QueryReport
+from sluice.errors import AgentUnavailable
+from sluice.manifests.names import AGENT_PORT
+from sluice.ports import Clock, Json
+
+_UNDERSTOOD = 1
+
+
+class HttpAgents:
+    """A client of all agents. Use it as an async context manager."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        port: int = AGENT_PORT,
+        deadline: float = 3.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._clock = clock
+        self._port = port
+        self._client = httpx.AsyncClient(
+            timeout=deadline, limits=httpx.Limits(max_keepalive_connections=0), transport=transport
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.aclose()
+
+    async def report(self, address: str, token: str) -> AgentReport:
+        """What the agent at a pod's address tells now."""
+        state = await self._call("GET", address, "/v1/state", token)
+        try:
+            return parse_state(state, self._clock.now())
+        except (KeyError, TypeError, ValueError) as error:
+            raise AgentUnavailable(f"the agent's state is not understood: {error!r}") from error
+
+    async def set_executors(self, address: str, token: str, target: int) -> None:
+        """Ask for a number of executors."""
+        await self._call("POST", address, "/v1/executors", token, {"target": target})
+
+    async def _call(
+        self, method: str, address: str, path: str, token: str, body: Json | None = None
+    ) -> Json:
+        host = f"[{address}]" if ":" in address else address
+        url = f"http://{host}:{self._port}{path}"
+        try:
+            answer = await self._client.request(
+                method, url, json=body, headers={"Authorization": f"Bearer {token}"}
+            )
+            answer.raise_for_status()
+            answered: Json = answer.json()
+        except httpx.HTTPStatusError as error:
+            text = error.response.text[:300]
+            raise AgentUnavailable(
+                f"{method} {path}: {error.response.status_code}: {text}"
+            ) from error
+        except (httpx.HTTPError, ValueError) as error:
+            raise AgentUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
+        return answered
+
+
+def parse_state(state: Json, at: datetime) -> AgentReport:
+    """Read the answer of /v1/state. Raises KeyError, TypeError or ValueError if it is not one."""
+    if state["version"] != _UNDERSTOOD:
+        raise ValueError(f"version {state['version']} is not {_UNDERSTOOD}")
+    spark, executors = state.get("spark") or {}, state.get("executors") or {}
+    return AgentReport(
+        at=at,
+        phase=state["phase"],
+        incarnation=int(state["job"].get("incarnation") or 0),
+        application_id=spark.get("applicationId"),
+        target=executors.get("target"),
+        registered=executors.get("registered"),
+        queries=tuple(_query(query) for query in state["queries"]),
+    )
+
+
+def _query(query: dict[str, Any]) -> QueryReport:
+    batch, failure, state = (
+        query.get("lastBatch") or {},
+        query.get("error"),
+        query.get("state") or {},
+    )
+    waiting = query.get("backlogSeconds")
+    return QueryReport(
+        name=query.get("name") or query["id"],
+        active=query["active"],
+        failure=failure and QueryFailure(failure.get("class") or "", failure.get("message") or ""),
+        batch_id=batch.get("id"),
+        committed_at=_time(batch.get("committedAt")),
+        arrival_rate=query.get("arrivalRowsPerSecond"),
+        processing_rate=query.get("processedRowsPerSecond"),
+        backlog_rows=query.get("backlogRows"),
+        backlog=timedelta(seconds=waiting) if waiting is not None else None,
+        latency=query.get("latencySeconds") or {},
+        state_rows=state.get("rows"),
+        state_bytes=state.get("bytes"),
+        state_partitions=state.get("partitions"),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

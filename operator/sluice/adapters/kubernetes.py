@@ -1,0 +1,142 @@
+"""The Kubernetes API over HTTP: the few verbs that the services need, with our errors in place of status codes."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+
+import httpx
+
+from sluice.adapters.credentials import Credentials
+from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound, Problem
+from sluice.ports import Json, Resource
+
+FIELD_MANAGER = "sluice"
+
+_PAGE = 500
+_JSON = {"Content-Type": "application/json"}
+_APPLY = {"Content-Type": "application/apply-patch+yaml"}
+
+
+class KubernetesCluster:
+    """A client of one API server. Use it as an async context manager."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        deadline: float = 15.0,
+        connections: int = 32,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._client = httpx.AsyncClient(
+            base_url=credentials.server,
+            verify=credentials.tls() if transport is None else True,
+            timeout=deadline,
+            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.aclose()
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Read an object live. Raises NotFound."""
+        return await self._call("GET", _path(resource, namespace, name))
+
+    async def list(
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
+    ) -> list[Json]:
+        """Read all objects of a namespace, or of the cluster, page by page."""
+        items: list[Json] = []
+        query: dict[str, str] = {"limit": str(_PAGE), "labelSelector": selector}
+        while True:
+            page = await self._call("GET", _path(resource, namespace), query=query)
+            items += page["items"]
+            rest = page["metadata"].get("continue")
+            if not rest:
+                return items
+            query = {**query, "continue": rest}
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Create an object. Raises Conflict if one of that name exists."""
+        path = _path(resource, body["metadata"]["namespace"])
+        return await self._call("POST", path, body=body, query={"fieldManager": FIELD_MANAGER})
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Replace an object of the same resourceVersion."""
+        metadata = body["metadata"]
+        path = _path(resource, metadata["namespace"], metadata["name"])
+        return await self._call("PUT", path, body=body, query={"fieldManager": FIELD_MANAGER})
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+    ) -> Json:
+        """Apply an object, or one of its subresources, as the owner of the fields that it names."""
+        metadata = body["metadata"]
+        path = _path(resource, metadata["namespace"], metadata["name"], subresource)
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self._call("PATCH", path, body=body, query=query, headers=_APPLY)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        """Delete the object of that uid, if it is still there."""
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+        try:
+            await self._call("DELETE", _path(resource, namespace, name), body=body)
+        except (NotFound, Conflict):
+            return
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] = _JSON,
+    ) -> Json:
+        sent = dict(headers)
+        token = self._credentials.bearer()
+        if token is not None:
+            sent["Authorization"] = f"Bearer {token}"
+        content = json.dumps(body, separators=(",", ":")).encode() if body is not None else None
+        try:
+            answer = await self._client.request(
+                method, path, content=content, params=query, headers=sent
+            )
+        except httpx.HTTPError as error:
+            raise ClusterUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
+        if answer.is_success:
+            answered: Json = answer.json()
+            return answered
+        raise _error(method, path, answer)
+
+
+def _path(resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> str:
+    scope = f"/namespaces/{namespace}" if namespace is not None else ""
+    return "/".join(filter(None, (f"{resource.root}{scope}/{resource.plural}", name, subresource)))
+
+
+def _error(method: str, path: str, answer: httpx.Response) -> Exception:
+    told = f"{method} {path}: {answer.status_code}: {_message(answer)}"
+    match answer.status_code:
+        case 404:
+            return NotFound(told)
+        case 409:
+            return Conflict(told)
+        case 400 | 422:
+            return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
+        case 403 if "exceeded quota" in told or "violates PodSecurity" in told:
+            return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
+        case _:
+            return ClusterUnavailable(told)
+
+
+def _message(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json().get("message", answer.text))
+    except (ValueError, AttributeError):
+        return answer.text[:500]

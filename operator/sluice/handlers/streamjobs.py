@@ -1,0 +1,58 @@
+"""Tell the operator of StreamJobs and pods that changed. kopf watches; nothing is decided here.
+
+Only event handlers are used: they need no finalizers and no annotations on users' objects, and miss nothing,
+because every event leads to the same look at the whole job.
+"""
+
+from typing import Any
+
+import kopf
+
+from sluice.adapters.credentials import Credentials
+from sluice.manifests import names
+from sluice.services.operating import Operator
+
+
+def register(registry: kopf.OperatorRegistry, operator: Operator, credentials: Credentials) -> None:
+    """Enter the handlers of an operator into a registry."""
+
+    @kopf.on.login(registry=registry)
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        return kopf.ConnectionInfo(
+            server=credentials.server,
+            ca_path=credentials.ca_file,
+            insecure=not credentials.verify,
+            certificate_path=credentials.client_certificate,
+            private_key_path=credentials.client_key,
+            token=credentials.bearer(),
+        )
+
+    @kopf.on.event("sluice.dev", "v1alpha1", "streamjobs", registry=registry)
+    async def streamjob_seen(event: kopf.RawEvent, **_: Any) -> None:
+        if event["type"] == "DELETED":
+            operator.job_gone(event["object"])
+        else:
+            operator.job_changed(event["object"])
+
+    @kopf.on.event("pods", labels={names.JOB_LABEL: kopf.PRESENT}, registry=registry)
+    async def pod_seen(event: kopf.RawEvent, **_: Any) -> None:
+        if event["type"] == "DELETED":
+            operator.pod_gone(event["object"])
+        else:
+            operator.pod_changed(event["object"])
+
+
+def kopf_settings() -> kopf.OperatorSettings:
+    """kopf's settings: no peering (we have a Lease), no scanning, watches that cannot go deaf."""
+    settings = kopf.OperatorSettings()
+    settings.peering.standalone = True
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 330
+    settings.watching.connect_timeout = 10
+    settings.watching.chunk_size = 500
+    settings.watching.label_selectors["pods"] = names.JOB_LABEL
+    settings.networking.request_timeout = 30
+    settings.persistence.finalizer = "sluice.dev/finalizer"
+    return settings

@@ -1,0 +1,211 @@
+"""The status of a StreamJob: what the core remembers and sees, as it is stored, and back."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.changes import Change, ChangeClass
+from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.observations import Observed, QueryReport
+from sluice.core.quantities import format_count, format_duration
+from sluice.core.record import Failure, Phase, Record
+from sluice.manifests import names
+
+Json = dict[str, Any]
+
+
+def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
+    """The whole status of a job, ready to be applied."""
+    queries = seen.report.queries if seen.report is not None else ()
+    wanted = 0 if phase is Phase.SUSPENDED else job.executors.initial
+    return {
+        **remembered(job.key, job.generation, record, phase),
+        "replicas": seen.executors_running,
+        **_driver(seen),
+        "executors": {"wanted": wanted, "running": seen.executors_running},
+        "stream": _stream(queries),
+        "summary": {
+            "executors": f"{seen.executors_running}/{wanted}",
+            "latency": _latency_text(queries),
+            "slo": job.slo,
+            "lag": _lag_text(queries),
+        },
+    }
+
+
+def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Json:
+    """The part of the status that the operator reads back."""
+    return _without_none(
+        {
+            "observedGeneration": generation,
+            "phase": str(phase),
+            "incarnation": record.incarnation,
+            "stopping": record.stopping,
+            "selector": names.executor_selector(key),
+            "failures": _failures(record),
+            "change": {"kind": str(record.change.kind), "fields": list(record.change.fields)},
+            "checkpoint": _without_none(
+                {
+                    "location": record.checkpoint,
+                    "lastBatch": record.last_batch,
+                    "committedAt": _text(record.last_commit),
+                }
+            ),
+            "conditions": [_condition(claim) for claim in record.conditions],
+        }
+    )
+
+
+def read_record(status: Mapping[str, Any]) -> Record:
+    """What a stored status remembers; the beginning if there is none."""
+    failures, checkpoint = status.get("failures", {}), status.get("checkpoint", {})
+    change = status.get("change", {})
+    return Record(
+        incarnation=status.get("incarnation", 0),
+        failures=failures.get("inARow", 0),
+        last_failure=_read_failure(failures),
+        next_start=_time(failures.get("nextStart")),
+        stopping=status.get("stopping"),
+        checkpoint=checkpoint.get("location"),
+        last_batch=checkpoint.get("lastBatch"),
+        last_commit=_time(checkpoint.get("committedAt")),
+        change=Change(
+            kind=ChangeClass(change.get("kind", "None")), fields=tuple(change.get("fields", ()))
+        ),
+        gave_up=failures.get("gaveUp", False),
+        conditions=tuple(_read_condition(condition) for condition in status.get("conditions", ())),
+    )
+
+
+def _failures(record: Record) -> Json:
+    last = record.last_failure
+    told = {}
+    if last is not None:
+        told = {
+            "reason": last.reason,
+            "message": last.message,
+            "exitCode": last.exit_code,
+            "incarnation": last.incarnation,
+            "generation": last.generation,
+            "at": _text(last.at),
+        }
+    return _without_none(
+        {
+            "inARow": record.failures,
+            "gaveUp": record.gave_up,
+            "nextStart": _text(record.next_start),
+            **told,
+        }
+    )
+
+
+def _read_failure(failures: Mapping[str, Any]) -> Failure | None:
+    at = _time(failures.get("at"))
+    if at is None:
+        return None
+    return Failure(
+        incarnation=failures.get("incarnation", 0),
+        generation=failures.get("generation", 0),
+        reason=failures.get("reason", ""),
+        message=failures.get("message", ""),
+        at=at,
+        exit_code=failures.get("exitCode"),
+    )
+
+
+def _condition(claim: Claim) -> Json:
+    return {
+        "type": str(claim.type),
+        "status": str(claim.status),
+        "reason": claim.reason,
+        "message": claim.message,
+        "observedGeneration": claim.generation,
+        "lastTransitionTime": _text(claim.since, timespec="seconds"),
+    }
+
+
+def _read_condition(condition: Mapping[str, Any]) -> Claim:
+    return Claim(
+        type=Condition(condition["type"]),
+        status=Status(condition["status"]),
+        reason=condition["reason"],
+        message=condition.get("message", ""),
+        generation=condition.get("observedGeneration", 0),
+        since=_time(condition.get("lastTransitionTime")),
+    )
+
+
+def _driver(seen: Observed) -> Json:
+    driver = seen.driver
+    if driver is None:
+        return {}
+    started = _text(driver.started)
+    told = {"pod": driver.name, "uid": driver.uid, "node": driver.node, "startedAt": started}
+    return {"driver": _without_none(told)}
+
+
+def _stream(queries: tuple[QueryReport, ...]) -> Json:
+    """Several queries of one program as one stream: rates add up, the worst latency counts."""
+    waiting = _worst(
+        query.backlog.total_seconds() for query in queries if query.backlog is not None
+    )
+    return _without_none(
+        {
+            "arrivalRate": _total(query.arrival_rate for query in queries),
+            "processingRate": _total(query.processing_rate for query in queries),
+            "lagRows": _whole(_total(query.backlog_rows for query in queries)),
+            "lagSeconds": waiting,
+            "latencyP50": _worst(query.latency.get("p50") for query in queries),
+            "latencyP95": _worst(query.latency.get("p95") for query in queries),
+            "latencyP99": _worst(query.latency.get("p99") for query in queries),
+            "stateRows": _whole(_total(query.state_rows for query in queries)),
+            "stateBytes": _whole(_total(query.state_bytes for query in queries)),
+            "statePartitions": _whole(_worst(query.state_partitions for query in queries)),
+        }
+    )
+
+
+def _total(numbers: Any) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return round(sum(known), 3) if known else None
+
+
+def _worst(numbers: Any) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return round(max(known), 3) if known else None
+
+
+def _whole(number: float | None) -> int | None:
+    return int(number) if number is not None else None
+
+
+def _latency_text(queries: tuple[QueryReport, ...]) -> str:
+    worst = _worst(query.latency.get("p95") for query in queries)
+    return format_duration(timedelta(seconds=worst)) if worst is not None else ""
+
+
+def _lag_text(queries: tuple[QueryReport, ...]) -> str:
+    rows = _total(query.backlog_rows for query in queries)
+    if rows is None:
+        return ""
+    waits = [query.backlog for query in queries if query.backlog is not None]
+    return (
+        f"{format_count(rows)} ({format_duration(max(waits))})"
+        if waits and rows
+        else format_count(rows)
+    )
+
+
+def _without_none(told: Json) -> Json:
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _text(moment: datetime | None, timespec: str = "milliseconds") -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

@@ -1,0 +1,81 @@
+"""What the services need of the world outside, as narrow protocols. Adapters fulfil them; tests do, too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from sluice.core.observations import AgentReport
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of Kubernetes object: where the API serves it."""
+
+    api_version: str
+    plural: str
+
+    @property
+    def root(self) -> str:
+        """The path below which its objects are served."""
+        return (
+            f"/api/{self.api_version}"
+            if "/" not in self.api_version
+            else f"/apis/{self.api_version}"
+        )
+
+
+PODS = Resource("v1", "pods")
+SERVICE_ACCOUNTS = Resource("v1", "serviceaccounts")
+CONFIG_MAPS = Resource("v1", "configmaps")
+SECRETS = Resource("v1", "secrets")
+EVENTS = Resource("v1", "events")
+ROLES = Resource("rbac.authorization.k8s.io/v1", "roles")
+ROLE_BINDINGS = Resource("rbac.authorization.k8s.io/v1", "rolebindings")
+LEASES = Resource("coordination.k8s.io/v1", "leases")
+STREAM_JOBS = Resource("sluice.dev/v1alpha1", "streamjobs")
+
+
+class Cluster(Protocol):
+    """The Kubernetes API. All methods raise ClusterUnavailable when it does not answer in time."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Read an object live. Raises NotFound."""
+
+    async def list(
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
+    ) -> list[Json]:
+        """Read all objects of a namespace, or of the cluster."""
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Create an object. Raises Conflict if one of that name exists, InvalidSpec if it is refused."""
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Replace an object of the same resourceVersion. Raises Conflict, NotFound."""
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+    ) -> Json:
+        """Apply an object or its subresource on the server's side. Raises NotFound, InvalidSpec."""
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        """Delete the object of that uid; nothing happens if it is gone or another has its name."""
+
+
+class Agents(Protocol):
+    """The agents in the drivers. All methods raise AgentUnavailable."""
+
+    async def report(self, address: str, token: str) -> AgentReport:
+        """What the agent at a pod's address tells now."""
+
+    async def set_executors(self, address: str, token: str, target: int) -> None:
+        """Ask for a number of executors."""
+
+
+class Clock(Protocol):
+    """The time, as an aware UTC datetime."""
+
+    def now(self) -> datetime:
+        """The present moment."""

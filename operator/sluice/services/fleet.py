@@ -1,0 +1,200 @@
+"""What the operator has seen of the cluster: a cache, filled by lists and watches, empty after a restart.
+
+Nothing here is the only copy of anything. It answers *what should I look at*; before something that cannot be
+taken back, the API server is asked.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sluice.api import convert
+from sluice.core.application import Checkpoint, JobKey, StreamJob
+from sluice.core.claims import Claimant, Claims
+from sluice.core.observations import DriverPod
+from sluice.core.record import Record
+from sluice.errors import InvalidSpec
+from sluice.manifests import names, reading
+from sluice.manifests.status import read_record
+
+Json = dict[str, Any]
+
+
+class Fleet:
+    """All StreamJobs, their driver pods, and how many executors each has."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[JobKey, Json] = {}
+        self._drivers: dict[JobKey, DriverPod] = {}
+        self._executors: dict[JobKey, set[str]] = {}
+        self.claims = Claims()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __iter__(self) -> Iterator[JobKey]:
+        """All jobs that are known."""
+        return iter(tuple(self._jobs))
+
+    def job(self, key: JobKey) -> Json | None:
+        """The StreamJob as last seen."""
+        return self._jobs.get(key)
+
+    def driver(self, key: JobKey) -> DriverPod | None:
+        """The driver pod as last seen."""
+        return self._drivers.get(key)
+
+    def executors_running(self, key: JobKey) -> int:
+        """How many executor pods run."""
+        return len(self._executors.get(key, ()))
+
+    def see_job(self, resource: Mapping[str, Any]) -> JobKey:
+        """Take in a StreamJob; an older version than the known one changes nothing."""
+        metadata = {k: v for k, v in resource["metadata"].items() if k != "managedFields"}
+        key = JobKey(metadata["namespace"], metadata["name"])
+        known = self._jobs.get(key)
+        if known is not None and _is_older(metadata, known["metadata"]):
+            return key
+        if known is not None and known["metadata"]["uid"] != metadata["uid"]:
+            self._leave(key, known["metadata"]["uid"])
+        self._jobs[key] = {**resource, "metadata": metadata}
+        self._declare(key)
+        return key
+
+    def lose_job(self, resource: Mapping[str, Any]) -> JobKey:
+        """Forget a StreamJob that was deleted; its checkpoint stays taken while its driver lives."""
+        metadata = resource["metadata"]
+        key = JobKey(metadata["namespace"], metadata["name"])
+        known = self._jobs.get(key)
+        if known is not None and known["metadata"]["uid"] == metadata["uid"]:
+            del self._jobs[key]
+            self._leave(key, metadata["uid"])
+        return key
+
+    def see_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
+        """Take in a pod; the key of its job, or None if it is none of ours."""
+        key = _job_key(pod)
+        if key is None:
+            return None
+        if reading.role_of(pod) == names.DRIVER:
+            self._see_driver(key, pod)
+        elif reading.is_running(pod):
+            self._executors.setdefault(key, set()).add(pod["metadata"]["name"])
+        else:
+            self._lose_executor(key, pod["metadata"]["name"])
+        return key
+
+    def lose_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
+        """Forget a pod that is gone from the API."""
+        key = _job_key(pod)
+        if key is None:
+            return None
+        if reading.role_of(pod) != names.DRIVER:
+            self._lose_executor(key, pod["metadata"]["name"])
+            return key
+        known = self._drivers.get(key)
+        if known is not None and known.uid == pod["metadata"]["uid"]:
+            del self._drivers[key]
+            self._forget_orphan(key, known)
+        return key
+
+    def claim(self, job: StreamJob, record: Record) -> JobKey | None:
+        """The other job that has this one's checkpoint; None if it may have it."""
+        return self.claims.holder(_claimant(job, record))
+
+    def hold(self, job: StreamJob, record: Record) -> None:
+        """Enter that a job starts on its checkpoint, before anybody else can decide to."""
+        self.claims.put(_claimant(job, record))
+
+    def _declare(self, key: JobKey) -> None:
+        """Enter the claim of a job: what it holds, else what it declares."""
+        resource = self._jobs[key]
+        record = read_record(resource.get("status") or {})
+        try:
+            job = convert.streamjob(resource)
+        except InvalidSpec:
+            return
+        if not record.incarnation or record.checkpoint is None:
+            self.claims.put(_claimant(job, record))
+            return
+        holding = _claimant(job, record)
+        self.claims.put(
+            Claimant(
+                key=key,
+                uid=job.uid,
+                location=record.checkpoint,
+                has_started=True,
+                created=holding.created,
+            )
+        )
+
+    def _see_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
+        driver = reading.driver_pod(pod, _canonical)
+        self._drivers[key] = driver
+        job = self._jobs.get(key)
+        if job is None or job["metadata"]["uid"] != driver.owner_uid:
+            self._adopt_orphan(key, driver)
+
+    def _adopt_orphan(self, key: JobKey, driver: DriverPod) -> None:
+        """A driver whose job is gone still writes its checkpoint until it is gone, too."""
+        if driver.document is None:
+            return
+        declared = driver.document["checkpoint"]
+        assert isinstance(declared, Mapping)
+        place = Checkpoint(
+            claim=declared.get("claim"), path=declared.get("path", ""), uri=declared.get("uri")
+        )
+        self.claims.put(
+            Claimant(
+                key=key,
+                uid=driver.owner_uid,
+                location=place.location(key.namespace),
+                has_started=True,
+                created=driver.created,
+            )
+        )
+
+    def _leave(self, key: JobKey, uid: str) -> None:
+        driver = self._drivers.get(key)
+        if driver is None or driver.owner_uid != uid:
+            self.claims.remove(uid)
+
+    def _forget_orphan(self, key: JobKey, driver: DriverPod) -> None:
+        job = self._jobs.get(key)
+        if job is None or job["metadata"]["uid"] != driver.owner_uid:
+            self.claims.remove(driver.owner_uid)
+
+    def _lose_executor(self, key: JobKey, name: str) -> None:
+        running = self._executors.get(key)
+        if running is not None:
+            running.discard(name)
+            if not running:
+                del self._executors[key]
+
+
+def _claimant(job: StreamJob, record: Record) -> Claimant:
+    return Claimant(
+        key=job.key,
+        uid=job.uid,
+        location=job.checkpoint_location,
+        has_started=record.incarnation > 0 and record.checkpoint == job.checkpoint_location,
+        created=job.created,
+    )
+
+
+def _canonical(document: object) -> dict[str, Any]:
+    try:
+        return convert.spec_document(document)
+    except InvalidSpec:
+        # Made by another version under other rules: compare what it says as it stands.
+        return dict(document) if isinstance(document, Mapping) else {}
+
+
+def _job_key(pod: Mapping[str, Any]) -> JobKey | None:
+    job = reading.job_of(pod)
+    return JobKey(pod["metadata"]["namespace"], job) if job is not None else None
+
+
+def _is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(
+        other["resourceVersion"]
+    )

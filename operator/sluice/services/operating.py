@@ -1,0 +1,119 @@
+"""The whole operator, put together from ports: what runs all the time, and what events set going."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.core.application import JobKey
+from sluice.manifests import names
+from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster
+from sluice.services.agentkey import agent_key
+from sluice.services.fleet import Fleet
+from sluice.services.leadership import Leadership
+from sluice.services.polling import Pace, Poller
+from sluice.services.reconciling import Reconciler
+from sluice.services.statuses import Statuses
+from sluice.services.workqueue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Where the operator acts: in these namespaces, or everywhere if none is named."""
+
+    namespaces: tuple[str, ...] = ()
+    home: str = "default"
+    identity: str = "sluice"
+
+    @property
+    def listed(self) -> Sequence[str | None]:
+        """The namespaces to list, None for all."""
+        return self.namespaces or (None,)
+
+
+class Operator:
+    """Hears of events, and brings jobs closer to their specs while it leads."""
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        agents: Agents,
+        clock: Clock,
+        scope: Scope,
+        agent: bytes,
+        fresh_key: bytes,
+        pace: Pace | None = None,
+        workers: int = 16,
+        pollers: int = 16,
+    ) -> None:
+        self._cluster = cluster
+        self._scope = scope
+        self._fresh_key = fresh_key
+        self._workers = workers
+        self._pollers = pollers
+        self.fleet = Fleet()
+        self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile)
+        self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._queue.add)
+        self._reconciler = Reconciler(
+            fleet=self.fleet,
+            poller=self._poller,
+            statuses=Statuses(cluster, self.fleet, clock),
+            cluster=cluster,
+            agents=agents,
+            clock=clock,
+            agent=agent,
+        )
+        self.leadership = Leadership(
+            cluster, clock, namespace=scope.home, name="sluice-operator", identity=scope.identity
+        )
+
+    def job_changed(self, resource: Mapping[str, Any]) -> None:
+        """A StreamJob was created or changed."""
+        self._queue.add(self.fleet.see_job(resource))
+
+    def job_gone(self, resource: Mapping[str, Any]) -> None:
+        """A StreamJob was deleted."""
+        self._queue.add(self.fleet.lose_job(resource))
+
+    def pod_changed(self, pod: Mapping[str, Any]) -> None:
+        """A pod with our labels was created or changed."""
+        self._look_at(self.fleet.see_pod(pod))
+
+    def pod_gone(self, pod: Mapping[str, Any]) -> None:
+        """A pod with our labels is gone from the API."""
+        self._look_at(self.fleet.lose_pod(pod))
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.leadership.keep(self._begin))
+            group.create_task(self._queue.run(self._workers))
+            group.create_task(self._poller.queue.run(self._pollers))
+
+    async def _begin(self) -> None:
+        """Take over: see everything first, so that no claim on a checkpoint is missed, then look at all."""
+        key = await agent_key(self._cluster, self._scope.home, self._fresh_key)
+        self._reconciler.use_key(key)
+        self._poller.use_key(key)
+        self._reconciler.start_afresh()
+        for namespace in self._scope.listed:
+            for resource in await self._cluster.list(STREAM_JOBS, namespace):
+                self.fleet.see_job(resource)
+            for pod in await self._cluster.list(PODS, namespace, selector=names.JOB_LABEL):
+                self.fleet.see_pod(pod)
+        for job in self.fleet:
+            self._queue.add(job)
+        log.info("looking after %d jobs", len(self.fleet))
+
+    async def _reconcile(self, key: JobKey) -> float | None:
+        if not self.leadership.is_held:
+            return None
+        return await self._reconciler.reconcile(key)
+
+    def _look_at(self, key: JobKey | None) -> None:
+        if key is not None:
+            self._queue.add(key)

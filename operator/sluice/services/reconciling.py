@@ -1,0 +1,222 @@
+"""Bring one job closer to what its spec says: look, decide in the core, remember, act.
+
+Every trigger ends here, and running it twice changes nothing. What is decided is written to the status before
+it is done, so a crash at any point is met again by the next look.
+"""
+
+import asyncio
+import logging
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, assert_never
+
+from sluice.api import convert
+from sluice.core import lifecycle, reporting
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.conditions import settle
+from sluice.core.lifecycle import SetExecutors, StartDriver, StopDriver, Verdict, Wait
+from sluice.core.observations import Observed
+from sluice.core.record import Phase, Record
+from sluice.errors import AgentUnavailable, Conflict, InvalidSpec
+from sluice.manifests import names
+from sluice.manifests.children import agent_token, children
+from sluice.manifests.pods import driver_pod
+from sluice.manifests.status import read_record, remembered, status_of
+from sluice.ports import (
+    CONFIG_MAPS,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    Agents,
+    Clock,
+    Cluster,
+)
+from sluice.services.fleet import Fleet
+from sluice.services.polling import Poller
+from sluice.services.statuses import Statuses
+
+log = logging.getLogger(__name__)
+
+RESYNC = 600.0
+"""Seconds after which a job is looked at although nothing was heard of it."""
+
+REFUSED_AGAIN = 5.0
+"""Seconds after which it is seen whether a taken checkpoint is free by now."""
+
+_KINDS = {
+    "ServiceAccount": SERVICE_ACCOUNTS,
+    "Role": ROLES,
+    "RoleBinding": ROLE_BINDINGS,
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+}
+
+
+class Reconciler:
+    """The one writer of jobs' statuses and drivers."""
+
+    def __init__(
+        self,
+        *,
+        fleet: Fleet,
+        poller: Poller,
+        statuses: Statuses,
+        cluster: Cluster,
+        agents: Agents,
+        clock: Clock,
+        agent: bytes,
+    ) -> None:
+        self._fleet = fleet
+        self._poller = poller
+        self._statuses = statuses
+        self._cluster = cluster
+        self._agents = agents
+        self._clock = clock
+        self._agent = agent
+        self._key = b""
+        self._records: dict[JobKey, tuple[str, Record]] = {}
+
+    def use_key(self, key: bytes) -> None:
+        """The operator's secret, from which the jobs' are derived."""
+        self._key = key
+
+    def start_afresh(self) -> None:
+        """Forget what was remembered in this process: another one may have led since."""
+        self._records.clear()
+        self._statuses.forget_all()
+
+    async def reconcile(self, key: JobKey) -> float | None:
+        """Take the next step of a job; the seconds after which to look again."""
+        resource = self._fleet.job(key)
+        if resource is None:
+            self._forget(key)
+            return None
+        if "deletionTimestamp" in resource["metadata"]:
+            return None
+        record = self._recall(key, resource)
+        seen, now = self._look(key), self._clock.now()
+        try:
+            job = convert.streamjob(resource)
+        except InvalidSpec as error:
+            return await self._report_invalid(resource, record, seen, error, now)
+        holder = self._fleet.claim(job, record)
+        verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
+        claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
+        settled = settle(claims, record.conditions, job.generation, now)
+        verdict = replace(verdict, record=replace(verdict.record, conditions=settled))
+        if isinstance(verdict.step, StartDriver):
+            self._fleet.hold(job, verdict.record)
+        later = await self._remember(job, record, verdict, seen)
+        await self._act(job, verdict, seen)
+        return _pause(verdict, later, now)
+
+    def _forget(self, key: JobKey) -> None:
+        self._records.pop(key, None)
+        self._poller.forget(key)
+        self._statuses.forget(key)
+
+    def _recall(self, key: JobKey, resource: dict[str, Any]) -> Record:
+        """The newest record: what we wrote is newer than what a watch brings back."""
+        uid, record = self._records.get(key, ("", None))
+        if record is not None and uid == resource["metadata"]["uid"]:
+            return record
+        return read_record(resource.get("status") or {})
+
+    def _look(self, key: JobKey) -> Observed:
+        driver = self._fleet.driver(key)
+        running = self._fleet.executors_running(key)
+        if driver is None or driver.deleting or driver.is_over or driver.started is None:
+            return Observed(driver=driver, executors_running=running)
+        report, silence = self._poller.report(key, driver)
+        return Observed(driver=driver, executors_running=running, report=report, silence=silence)
+
+    async def _remember(
+        self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed
+    ) -> float | None:
+        """Write the status; at once if something is about to be done because of it."""
+        status = status_of(job, verdict.record, verdict.phase, seen)
+        acting = isinstance(verdict.step, StartDriver | StopDriver)
+        later = await self._statuses.write(job.key, job.uid, status, must_be_seen=acting)
+        self._records[job.key] = (job.uid, verdict.record)
+        for item in reporting.news(before, verdict.record):
+            await self._statuses.announce(job.key, job.uid, item)
+        return later
+
+    async def _act(self, job: StreamJob, verdict: Verdict, seen: Observed) -> None:
+        match verdict.step:
+            case StartDriver(incarnation=incarnation):
+                await self._start(job, verdict.record, incarnation)
+            case StopDriver(uid=uid):
+                await self._cluster.delete(
+                    PODS, job.key.namespace, names.driver_pod(job.key.name), uid=uid
+                )
+            case SetExecutors(target=target):
+                await self._set_executors(job, target, seen)
+            case Wait():
+                pass
+            case _:
+                assert_never(verdict.step)
+
+    async def _start(self, job: StreamJob, record: Record, incarnation: int) -> None:
+        bodies = children(job, incarnation, agent=self._agent, key=self._key)
+        applied = (self._cluster.apply(_KINDS[body["kind"]], body) for body in bodies)
+        await asyncio.gather(*applied)
+        try:
+            pod = await self._cluster.create(PODS, driver_pod(job, incarnation))
+        except Conflict:
+            # A pod of that name is there after all; the next look must see it.
+            name = names.driver_pod(job.key.name)
+            self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
+            raise
+        except InvalidSpec as error:
+            await self._refused(job, record, error)
+        else:
+            self._fleet.see_pod(pod)
+
+    async def _refused(self, job: StreamJob, record: Record, error: InvalidSpec) -> None:
+        counted = lifecycle.refused(job, record, str(error), self._clock.now())
+        status = status_of(job, counted, Phase.BACKING_OFF, Observed())
+        await self._statuses.write(job.key, job.uid, status, must_be_seen=True)
+        self._records[job.key] = (job.uid, counted)
+        for item in reporting.news(record, counted):
+            await self._statuses.announce(job.key, job.uid, item)
+
+    async def _set_executors(self, job: StreamJob, target: int, seen: Observed) -> None:
+        assert seen.driver is not None
+        assert seen.driver.address is not None
+        token = agent_token(job.uid, self._key)
+        try:
+            await self._agents.set_executors(seen.driver.address, token, target)
+        except AgentUnavailable as error:
+            log.warning("%s: cannot set the number of executors: %s", job.key, error)
+
+    async def _report_invalid(
+        self,
+        resource: dict[str, Any],
+        record: Record,
+        seen: Observed,
+        error: InvalidSpec,
+        now: datetime,
+    ) -> float | None:
+        metadata = resource["metadata"]
+        key, generation = JobKey(metadata["namespace"], metadata["name"]), metadata["generation"]
+        claims = settle(reporting.invalid(str(error), seen), record.conditions, generation, now)
+        after = replace(record, conditions=claims)
+        phase = Phase.RUNNING if seen.driver is not None else Phase.INVALID
+        status = remembered(key, generation, after, phase)
+        await self._statuses.write(key, metadata["uid"], status, must_be_seen=False)
+        self._records[key] = (metadata["uid"], after)
+        for item in reporting.news(record, after):
+            await self._statuses.announce(key, metadata["uid"], item)
+        return RESYNC
+
+
+def _pause(verdict: Verdict, later: float | None, now: datetime) -> float:
+    pauses = [REFUSED_AGAIN if verdict.phase is Phase.REFUSED else RESYNC]
+    if later is not None:
+        pauses.append(later)
+    if isinstance(verdict.step, Wait) and verdict.step.until is not None:
+        pauses.append(max(0.0, (verdict.step.until - now).total_seconds()))
+    return min(pauses)

@@ -1,0 +1,116 @@
+"""A queue of things to look at again: each at most once, by one worker at a time, perhaps later.
+
+This is what makes the operator level-triggered. An event only says *look*; whatever happens while a key is
+being worked on makes it looked at once more afterwards. (kopf's daemons would do the same with one task and
+one finalizer for each object; a finalizer keeps objects from going while no operator runs.)
+"""
+
+import asyncio
+import heapq
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+from sluice.errors import Conflict, SluiceError
+
+K = TypeVar("K", bound=Hashable)
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY = 0.5
+LONGEST_RETRY = 60.0
+
+
+class WorkQueue(Generic[K]):
+    """Keys waiting for `work`, which returns the seconds after which to look again, or None."""
+
+    def __init__(self, work: Callable[[K], Awaitable[float | None]]) -> None:
+        self._work = work
+        self._waiting: asyncio.Queue[K] = asyncio.Queue()
+        self._queued: set[K] = set()
+        self._working: set[K] = set()
+        self._again: set[K] = set()
+        self._failures: dict[K, int] = {}
+        self._later: list[tuple[float, int, K]] = []
+        self._due: dict[K, float] = {}
+        self._order = itertools.count()
+        self._sooner = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._queued) + len(self._working)
+
+    def add(self, key: K) -> None:
+        """Look at the key as soon as a worker is free."""
+        if key in self._working:
+            self._again.add(key)
+        elif key not in self._queued:
+            self._queued.add(key)
+            self._waiting.put_nowait(key)
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Look at the key in so many seconds, or earlier if it was to be looked at earlier."""
+        due = asyncio.get_running_loop().time() + seconds
+        if self._due.get(key, float("inf")) <= due:
+            return
+        self._due[key] = due
+        heapq.heappush(self._later, (due, next(self._order), key))
+        self._sooner.set()
+
+    async def run(self, workers: int) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._release())
+            for _ in range(workers):
+                group.create_task(self._worker())
+
+    async def _release(self) -> None:
+        """Move keys whose time has come to those that wait."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._sooner.clear()
+            while self._later and self._later[0][0] <= loop.time():
+                due, _, key = heapq.heappop(self._later)
+                if self._due.get(key) == due:
+                    del self._due[key]
+                    self.add(key)
+            pause = self._later[0][0] - loop.time() if self._later else None
+            try:
+                await asyncio.wait_for(self._sooner.wait(), pause)
+            except TimeoutError:
+                continue
+
+    async def _worker(self) -> None:
+        while True:
+            key = await self._waiting.get()
+            self._queued.discard(key)
+            self._working.add(key)
+            try:
+                await self._attempt(key)
+            finally:
+                self._working.discard(key)
+                if key in self._again:
+                    self._again.discard(key)
+                    self.add(key)
+
+    async def _attempt(self, key: K) -> None:
+        try:
+            later = await self._work(key)
+        except Conflict:
+            self.add_after(key, 0.05)
+        except SluiceError as error:
+            self._retry(key, f"{type(error).__name__}: {error}")
+        except Exception:
+            # A bug in the handling of one object must not end the work on all others.
+            log.exception("%s: unexpected", key)
+            self._retry(key, "unexpected error")
+        else:
+            self._failures.pop(key, None)
+            if later is not None:
+                self.add_after(key, later)
+
+    def _retry(self, key: K, why: str) -> None:
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        pause = min(FIRST_RETRY * 2 ** (failures - 1), LONGEST_RETRY)
+        log.warning("%s: %s; again in %.1f s", key, why, pause)
+        self.add_after(key, pause)

@@ -1,0 +1,31 @@
+"""The operator's own settings: from the environment, read once, in `cli`."""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Settings of the operator's process. Each is an environment variable SLUICE_OPERATOR_<NAME>."""
+
+    model_config = SettingsConfigDict(env_prefix="SLUICE_OPERATOR_", frozen=True)
+
+    namespaces: str = Field(
+        "", description="Comma-separated namespaces to look after; empty means all of the cluster."
+    )
+    home: str = Field("default", description="Namespace of the operator's own Lease and Secret.")
+    identity: str = Field(
+        "sluice", description="What this process calls itself in the Lease; the pod's name."
+    )
+    workers: int = Field(16, ge=1, le=256, description="Jobs that are reconciled at the same time.")
+    poll_interval: float = Field(
+        5.0, ge=0.5, le=600, description="Seconds between two questions to the same agent."
+    )
+    polls_per_second: float = Field(
+        50.0, gt=0, le=1000, description="Questions per second to all agents together."
+    )
+    health_port: int = Field(8081, ge=1, le=65535, description="Port of /healthz.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="Least level logged."
+    )
