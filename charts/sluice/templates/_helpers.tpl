@@ -1,0 +1,53 @@
+{{- define "sluice.name" -}}
+{{- if contains "sluice" .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-sluice{{ end }}
+{{- end }}
+
+{{- define "sluice.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "sluice.name" .) }}
+{{- end }}
+
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: sluice
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{/* What the operator may do where the jobs are. It hands the drivers no right that it has not itself. */}}
+{{- define "sluice.rules" -}}
+- apiGroups: [sluice.dev]
+  resources: [streamjobs]
+  verbs: [get, list, watch]
+- apiGroups: [sluice.dev]
+  resources: [streamjobs/status]
+  verbs: [get, patch, update]
+- apiGroups: [sluice.dev]
+  # To be owner of children with blockOwnerDeletion.
+  resources: [streamjobs/finalizers]
+  verbs: [update]
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [create, get, list, watch, delete, deletecollection]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create, patch, delete, deletecollection]
+- apiGroups: [""]
+  # Written, never read.
+  resources: [secrets]
+  verbs: [create, patch]
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [create, patch]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, rolebindings]
+  verbs: [create, patch]
+{{- end }}
