@@ -9,6 +9,7 @@ from pathlib import Path
 
 from e2e.cluster import layout, pki
 from e2e.cluster.layout import Paths
+from e2e.cluster.records import Record
 from e2e.cluster.supervising import Program
 
 ETCD = "http://127.0.0.1:2379"
@@ -20,13 +21,14 @@ def storage(paths: Paths, kube: Path) -> tuple[Program, ...]:
     return (_etcd(paths, kube), _api_server(paths, kube))
 
 
-def controllers(paths: Paths, kube: Path, metrics_server: Path) -> tuple[Program, ...]:
+def controllers(paths: Paths, record: Record) -> tuple[Program, ...]:
     """Return what needs the API server."""
+    kube = record.programs
     return (
         _controller_manager(paths, kube),
         _scheduler(paths, kube),
         _coredns(paths, kube),
-        _metrics_server(paths, metrics_server),
+        _metrics_server(paths, Path(record.metrics_server)),
         _volumes(paths),
     )
 

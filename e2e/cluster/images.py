@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import platform
 import shutil
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +19,13 @@ PAUSE_COMMAND = ("/busybox", "sleep", "2147483647")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def write_archive(target: Path, *, name: str, program: Path, command: tuple[str, ...]) -> None:
+def write_archive(
+    target: Path, *, name: str, program: Path, command: tuple[str, ...], architecture: str
+) -> None:
     """Write an image of one static program, in the form of `docker save`."""
     layer = _tar({program.name: program.read_bytes()}, mode=0o755)
     settings = {
-        "architecture": ARCHITECTURES.get(_architecture(), "amd64"),
+        "architecture": ARCHITECTURES.get(architecture, architecture),
         "os": "linux",
         "config": {"Entrypoint": list(command)},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
@@ -32,10 +35,6 @@ def write_archive(target: Path, *, name: str, program: Path, command: tuple[str,
     files = {"config.json": configuration, "layer.tar": layer}
     files["manifest.json"] = json.dumps(manifest).encode()
     target.write_bytes(_tar(files, mode=0o644))
-
-
-def _architecture() -> str:
-    return run(["uname", "-m"]).strip()
 
 
 def _tar(files: dict[str, bytes], *, mode: int) -> bytes:
@@ -60,6 +59,7 @@ def load_pause(paths: Paths, node: Machine) -> None:
             name=nodes.PAUSE_IMAGE,
             program=Path(busybox),
             command=PAUSE_COMMAND,
+            architecture=platform.machine(),
         )
     load(paths, node, paths.pause_archive)
 

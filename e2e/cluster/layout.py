@@ -30,6 +30,8 @@ KIND_NAME = "sluice"
 DNS_DOMAIN = "cluster.local"
 # Fixed in Kubernetes' host-path provisioner.
 PROVISIONER_DIRECTORY = Path("/tmp/hostpath_pv")
+# Directories of the host that machines mount something over; made where they are missing.
+MOUNT_POINTS = (PROVISIONER_DIRECTORY, Path("/var/lib/cni"), Path("/var/lib/kubelet"))
 CNI_PLUGINS = Path("/usr/lib/cni")
 MAX_NODES = 3
 DEFAULT_NODES = 2
@@ -121,5 +123,5 @@ def pod_routes(machines: tuple[Machine, ...] = NODES) -> tuple[str, ...]:
 
 
 def service_route(gateway: Machine) -> str:
-    """Say how a machine without a kube-proxy reaches Services: through a node that has one."""
+    """Say how the host, which has no kube-proxy, reaches Services: through a node that has one."""
     return f"{SERVICE_NETWORK} via {gateway.address}"

@@ -15,8 +15,10 @@ rmdir "$aside"
 
 # Sockets, network namespaces of pods and address leases are private, and end with the machine.
 mount -t tmpfs tmpfs /run
-mkdir -p /run/netns /run/lock /var/lib/cni /tmp/hostpath_pv "$DIRECTORY/log"
+mkdir -p /run/netns /run/lock /var/lib/cni /var/lib/kubelet /tmp/hostpath_pv
 mount -t tmpfs tmpfs /var/lib/cni
+# Sockets of device plugins are made here, whatever --root-dir says.
+mount -t tmpfs tmpfs /var/lib/kubelet
 mount --bind "$DIRECTORY/log" /var/log
 # The provisioner's directory is fixed; all machines share it, so volumes can be used from each.
 mount --bind "$VOLUMES" /tmp/hostpath_pv

@@ -18,7 +18,6 @@ from e2e.cluster.layout import (
     Machine,
     Paths,
     pod_routes,
-    service_route,
 )
 from e2e.cluster.processes import Process
 
@@ -85,8 +84,7 @@ def _environment(paths: Paths, machine: Machine) -> dict[str, str]:
 def _routes(machine: Machine) -> tuple[str, ...]:
     """Everything inside is reachable, and nothing outside."""
     others = tuple(node for node in NODES if node != machine)
-    services = () if machine in NODES else (service_route(NODES[0]),)
-    return (*pod_routes(others), *services, "unreachable default metric 4000")
+    return (*pod_routes(others), "unreachable default metric 4000")
 
 
 def kill(paths: Paths, machine: Machine) -> None:
@@ -111,12 +109,25 @@ def remove_remains(paths: Paths, machine: Machine) -> None:
         record.unlink()
 
 
+def root(paths: Paths, machine: Machine) -> Path:
+    """Return a machine's root directory as the host sees it."""
+    return Path(f"/proc/{_require(paths, machine).pid}/root")
+
+
 def inside(paths: Paths, machine: Machine, command: list[str]) -> list[str]:
     """Return the command that runs a command in a machine."""
+    init = _require(paths, machine)
+    return ["nsenter", "-t", str(init.pid), "-m", "-u", "-i", "-n", "-p", "--wdns=/", *command]
+
+
+def _require(paths: Paths, machine: Machine) -> Process:
     init = running(paths, machine)
     if init is None:
-        raise ClusterError(f"Machine {machine.name} does not run. `up` starts it.")
-    return ["nsenter", "-t", str(init.pid), "-m", "-u", "-i", "-n", "-p", "--wdns=/", *command]
+        raise ClusterError(
+            f"Machine {machine.name} does not run; `up` starts it. Its log is "
+            f"{paths.log(machine, 'machine')}."
+        )
+    return init
 
 
 def joined(machine: Machine, command: list[str]) -> list[str]:
