@@ -59,8 +59,13 @@ def object_schema(kind: type[StreamJob]) -> Json:
     schema["properties"] |= {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
-        "metadata": {"type": "object"},
+        # A bound that every name keeps, so that the API server can tell what a rule over it costs.
+        "metadata": {
+            "type": "object",
+            "properties": {"name": {"type": "string", "maxLength": 253}},
+        },
     }
+    schema["properties"]["status"] = _without_defaults(schema["properties"]["status"])
     schema["x-kubernetes-validations"] = _validations(kind.object_rules)
     return schema
 
@@ -121,7 +126,35 @@ def _rewrite(
         node["x-kubernetes-preserve-unknown-fields"] = True
     if "items" in node:
         node["items"] = _rewrite(dict(node["items"]), definitions, rules)
+    _default(node)
     return node
+
+
+def _default(node: Json) -> None:
+    """Defaults of groups are given in full, because the API server checks them before it fills them in."""
+    default = node.get("default", ...)
+    if isinstance(default, dict) and "properties" in node:
+        node["default"] = _known(default)
+    elif default in ([], {}, ""):
+        del node["default"]
+
+
+def _known(default: Json) -> Json:
+    return {
+        name: _known(value) if isinstance(value, dict) else value
+        for name, value in default.items()
+        if value not in (None, [], {})
+    }
+
+
+def _without_defaults(node: Json) -> Json:
+    """A status says what is known; the API server must not make anything up."""
+    stripped = {name: part for name, part in node.items() if name != "default"}
+    if "properties" in node:
+        stripped["properties"] = {
+            name: _without_defaults(child) for name, child in node["properties"].items()
+        }
+    return stripped
 
 
 def _inlined(node: Json, definitions: Mapping[str, Json]) -> Json:

@@ -1,7 +1,5 @@
 """The Spark settings that the operator decides, and where a user says the same thing instead."""
 
-from collections.abc import Iterable, Iterator
-
 # A name that ends with a dot stands for all settings that begin with it.
 OWNED_SETTINGS: dict[str, str] = {
     "spark.master": "the operator sets it; remove it",
@@ -37,17 +35,6 @@ OWNED_SETTINGS: dict[str, str] = {
 }
 
 
-def remedy_for(setting: str) -> str | None:
-    """What to do about a setting that the operator owns; None for all others."""
-    for owned, remedy in OWNED_SETTINGS.items():
-        if setting == owned or (owned.endswith(".") and setting.startswith(owned)):
-            return remedy
-    return None
-
-
-def owned_settings(settings: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of (setting, remedy) for those settings that the operator owns."""
-    for setting in settings:
-        remedy = remedy_for(setting)
-        if remedy is not None:
-            yield setting, remedy
+def is_owned(setting: str, owned: str) -> bool:
+    """Whether a setting is the owned one, or begins as the owned ones do."""
+    return setting == owned or (owned.endswith(".") and setting.startswith(owned))

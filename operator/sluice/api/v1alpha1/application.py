@@ -1,6 +1,7 @@
 """`spec.application`: the program, its image, and the shape of its pods."""
 
-from typing import Annotated, Literal
+import json
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -13,15 +14,26 @@ PodPath = Annotated[str, Field(min_length=2, max_length=1024, pattern=r"^/[^\s]*
 
 SPARK_MINIMUM_MEMORY = "450Mi"
 
-_OWNED_EXACT = sorted(name for name in ownedconf.OWNED_SETTINGS if not name.endswith("."))
-_OWNED_PREFIXES = sorted(name for name in ownedconf.OWNED_SETTINGS if name.endswith("."))
-_CEL_OWNED = (
-    "(k in ["
-    + ", ".join(f"'{name}'" for name in _OWNED_EXACT)
-    + "] || "
-    + " || ".join(f"k.startsWith('{name}')" for name in _OWNED_PREFIXES)
-    + ")"
-)
+
+def _owned_rule(owned: str, remedy: str) -> Rule:
+    """`sparkConf` does not hold a setting, or any setting with a prefix, that the operator decides."""
+
+    def offending(application: Any) -> list[str]:
+        return [name for name in application.spark_conf if ownedconf.is_owned(name, owned)]
+
+    if owned.endswith("."):
+        cel = f"!has(self.sparkConf) || !self.sparkConf.exists(k, k.startsWith('{owned}'))"
+        shown = f"{owned}*"
+    else:
+        cel = f"!has(self.sparkConf) || !('{owned}' in self.sparkConf)"
+        shown = owned
+    text = f"sparkConf: {shown} is decided by the operator: {remedy}"
+    return Rule(
+        cel=cel,
+        message=json.dumps(text),
+        check=lambda application: not offending(application),
+        told=lambda _: text,
+    )
 
 
 class Pod(Model):
@@ -143,7 +155,10 @@ class Application(Model):
         description="Spark settings. Those that the operator decides are refused, each with the field to use.",
     )
     environment: list[EnvironmentVariable] = Field(
-        default=[], max_length=256, description="Environment of the driver and the executors."
+        default=[],
+        max_length=256,
+        description="Environment of the driver and the executors.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )
     python_path: list[PodPath] = Field(
         default=[], max_length=64, description="Directories put in front of Python's module path."
@@ -154,27 +169,4 @@ class Application(Model):
         description="The executor pods; their number, cores and heap are in spec.executors.",
     )
 
-    rules = (
-        Rule(
-            cel=f"!has(self.sparkConf) || !self.sparkConf.exists(k, {_CEL_OWNED})",
-            message=(
-                "'sparkConf: ' + self.sparkConf.map(k, k).filter(k, "
-                + _CEL_OWNED
-                + ").join(', ') + ': decided by the operator; "
-                "remove it, or use the field of spec that says the same'"
-            ),
-            check=lambda self: not list(ownedconf.owned_settings(self.spark_conf)),
-            told=lambda self: (
-                f"sparkConf: {', '.join(name for name, _ in ownedconf.owned_settings(self.spark_conf))}: "
-                "decided by the operator; remove it, or use the field of spec that says the same"
-            ),
-        ),
-        Rule(
-            cel="!has(self.environment) || self.environment.all(e, self.environment.exists_one(f, f.name == e.name))",
-            message="'environment: a name is given twice; names must differ'",
-            check=lambda self: (
-                len({variable.name for variable in self.environment}) == len(self.environment)
-            ),
-            told=lambda _: "environment: a name is given twice; names must differ",
-        ),
-    )
+    rules = tuple(_owned_rule(owned, remedy) for owned, remedy in ownedconf.OWNED_SETTINGS.items())

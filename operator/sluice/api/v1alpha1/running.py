@@ -36,8 +36,7 @@ class Executors(Model):
     rules = (
         Rule(
             cel="self.min <= self.max",
-            message="'min: ' + string(self.min) + ' is more than max: ' + string(self.max) + "
-            "'; raise max or lower min'",
+            message="'min: %d is more than max: %d; raise max or lower min'.format([self.min, self.max])",
             check=lambda self: self.min <= self.max,
             told=lambda self: (
                 f"min: {self.min} is more than max: {self.max}; raise max or lower min"
@@ -45,8 +44,8 @@ class Executors(Model):
         ),
         Rule(
             cel="!has(self.initial) || (self.min <= self.initial && self.initial <= self.max)",
-            message="'initial: ' + string(self.initial) + ' is not between min: ' + string(self.min) + "
-            "' and max: ' + string(self.max)",
+            message="'initial: %d is not between min: %d and max: %d'"
+            ".format([self.initial, self.min, self.max])",
             check=_initial_fits,
             told=lambda self: (
                 f"initial: {self.initial} is not between min: {self.min} and max: {self.max}"

@@ -1,10 +1,10 @@
 """The kind StreamJob: spec, status, and what `kubectl get` shows of it."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sluice.api.base import FreeForm, Model, Rule
+from sluice.api.base import Model, Rule
 from sluice.api.v1alpha1.application import Application
 from sluice.api.v1alpha1.objectives import (
     Alternate,
@@ -124,6 +124,19 @@ class Summary(Model):
     lag: str = Field("", description="Rows that wait, and for how long.")
 
 
+class ConditionStatus(Model):
+    """A condition in the form of metav1.Condition."""
+
+    type: str = Field(description="What it is about.")
+    status: Literal["True", "False", "Unknown"] = Field(description="Whether it holds.")
+    reason: str = Field(min_length=1, max_length=1024, description="Why, in a CamelCase word.")
+    message: str = Field("", max_length=32768, description="Why, in a sentence.")
+    observed_generation: int = Field(0, description="Generation of the spec that it is about.")
+    last_transition_time: str = Field(
+        description="When `status` changed last.", json_schema_extra={"format": "date-time"}
+    )
+
+
 class StreamJobStatus(Model):
     """What the operator knows and remembers of a job. It alone writes it."""
 
@@ -148,7 +161,7 @@ class StreamJobStatus(Model):
     checkpoint: CheckpointStatus = Field(default=CheckpointStatus(), description="The checkpoint.")
     stream: StreamStatus = Field(default=StreamStatus(), description="How the stream flows.")
     summary: Summary = Field(default=Summary(), description="Short texts for people.")
-    conditions: list[FreeForm] = Field(
+    conditions: list[ConditionStatus] = Field(
         default=[],
         description="Conditions, as in every Kubernetes object.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
@@ -165,12 +178,12 @@ class StreamJob(Model):
     object_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             cel=f"self.metadata.name.size() <= {MAXIMUM_NAME}",
-            message="'metadata.name: \"' + self.metadata.name + '\" has ' + string(self.metadata.name.size()) + "
-            f"' characters; the names of its pods leave room for {MAXIMUM_NAME}'",
+            message="'metadata.name: \"' + self.metadata.name + '\" is too long; the names of its pods leave room for "
+            f"{MAXIMUM_NAME} characters'",
             check=lambda name: len(name) <= MAXIMUM_NAME,
             told=lambda name: (
-                f'metadata.name: "{name}" has {len(name)} characters; '
-                f"the names of its pods leave room for {MAXIMUM_NAME}"
+                f'metadata.name: "{name}" is too long; '
+                f"the names of its pods leave room for {MAXIMUM_NAME} characters"
             ),
         ),
         Rule(
