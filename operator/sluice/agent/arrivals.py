@@ -33,10 +33,9 @@ class ArrivalCurve:
 
     def with_sample(self, time: float, rows: float, needed_from: float | None) -> ArrivalCurve:
         """Add a sample; drop what neither the rate nor the rows from `needed_from` on ask for."""
-        last_time, last_rows = self.samples[-1] if self.samples else (0.0, 0.0)
-        if rows < last_rows:  # the source was created anew
+        if not self.samples or rows < self.samples[-1][1]:  # the source is new, or was made anew
             return ArrivalCurve(((time, rows),))
-        if time <= last_time:
+        if time <= self.samples[-1][0]:
             return self
         return ArrivalCurve(_thinned(_needed((*self.samples, (time, rows)), needed_from)))
 
@@ -87,7 +86,7 @@ def _needed(samples: _Samples, needed_from: float | None) -> _Samples:
     horizon = samples[-1][0] - RATE_WINDOW_SECONDS
     first = 0
     while first + 1 < len(samples) and samples[first + 1][0] < horizon:
-        if needed_from is None or samples[first + 1][1] > needed_from:
+        if needed_from is not None and samples[first + 1][1] > needed_from:
             break
         first += 1
     return samples[first:]

@@ -97,7 +97,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if patch is None:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is not None and isinstance(spec.loader, importlib.abc.InspectLoader):
+        if spec is not None and hasattr(spec.loader, "get_code"):
             spec.loader = _Loader(spec.loader, patch)
         return spec
 
@@ -105,19 +105,17 @@ class _Finder(importlib.abc.MetaPathFinder):
 class _Loader(importlib.abc.Loader):
     """Loads as the real loader does, hands the module back to it, then patches."""
 
-    def __init__(self, loader: importlib.abc.InspectLoader, patch: Patch) -> None:
+    def __init__(self, loader: Any, patch: Patch) -> None:
         self._loader = loader
         self._patch = patch
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
-        return self._loader.create_module(spec)
+    def create_module(self, _: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        return None  # an ordinary module
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         # Not loader.exec_module: Python 3.9 has none for zip files, and Spark ships pyspark.zip.
-        code = self._loader.get_code(module.__name__)
-        if code is not None:
-            exec(code, vars(module))
+        exec(self._loader.get_code(module.__name__), vars(module))
         _guarded(self._patch, module)

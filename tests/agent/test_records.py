@@ -1,0 +1,114 @@
+import pytest
+
+from sluice.agent.records import Failure, Record
+from tests.agent.building import BEGIN, kafka, trigger
+
+
+def record(*triggers: dict[str, object]) -> Record:
+    built = Record(label="orders", name="orders", id="query-1", run_id="run-1", started_at=BEGIN)
+    for parts in triggers:
+        built = built.with_progress(trigger(**parts))
+    return built
+
+
+def committed(batch: int, at: int, start: int, end: int, latest: int) -> dict[str, object]:
+    """A batch of one second that began at `at` and committed the rows from start to end."""
+    rows = end - start
+    sources = [kafka(start, end, latest, rows)]
+    return {"batch": batch, "at": at, "rows": rows, "sources": sources}
+
+
+def test_arrivals_are_counted_by_the_newest_offsets_not_by_admitted_rows() -> None:
+    limited = record(committed(0, 0, 0, 10, 1000), committed(1, 10, 10, 20, 2000))
+
+    assert limited.input_rows == 20
+    assert limited.arrived_rows == 1000
+    assert limited.arrival_rows_per_second() == 100
+    assert limited.backlog_rows() == 1980
+
+
+def test_the_backlog_is_as_old_as_its_oldest_row() -> None:
+    behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 600, 1100))
+
+    assert behind.backlog_seconds(BEGIN + 11) == pytest.approx(6.0)
+
+
+def test_a_backlog_from_before_the_first_sample_is_as_long_as_its_arrival_would_take() -> None:
+    behind = record(committed(0, 0, 0, 10, 1000), committed(1, 10, 10, 20, 2000))
+
+    assert behind.backlog_seconds(BEGIN + 10) == pytest.approx(19.8)
+
+
+def test_a_query_that_caught_up_has_a_backlog_of_zero() -> None:
+    assert record(committed(0, 0, 0, 100, 100)).backlog_seconds(BEGIN + 50) == 0
+
+
+def test_the_latency_of_rows_runs_from_arrival_to_commit() -> None:
+    steady = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
+
+    # The thousand rows arrived from second 0 to 10 and were committed at second 11.
+    assert steady.latencies.count == pytest.approx(1000)
+    assert steady.latencies.sum / 1000 == pytest.approx(6.0)
+
+
+def test_rows_whose_arrival_is_unknown_are_counted_apart() -> None:
+    started = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
+
+    assert started.untimed_rows == 100
+
+
+def test_the_first_batch_of_a_query_has_no_start_and_no_known_arrivals() -> None:
+    first = record({"sources": [kafka(None, 100, 100, 100)], "rows": 100})
+
+    assert (first.untimed_rows, first.latencies.count) == (100, 0)
+
+
+def test_an_idle_trigger_samples_arrivals_and_is_no_batch() -> None:
+    idle = {"batch": 1, "at": 10, "is_batch": False, "sources": [kafka(100, 100, 100)]}
+    record_ = record(committed(0, 0, 0, 100, 100), idle)
+
+    assert record_.batches == 1
+    assert record_.last_batch is not None
+    assert record_.last_batch.batch_id == 0
+    assert record_.arrival_rows_per_second() == 0
+
+
+def test_sources_whose_offsets_are_no_rows_leave_arrivals_and_backlog_unknown() -> None:
+    offsets = {"startOffset": {"logOffset": 1}, "endOffset": {"logOffset": 2}, "latestOffset": None}
+    file = {"description": "FileStreamSource[file:/data]", **offsets, "numInputRows": 10}
+    mixed = record({"sources": [kafka(0, 5, 9, 5), file], "rows": 15})
+
+    unknown = (mixed.arrived_rows, mixed.arrival_rows_per_second(), mixed.backlog_rows())
+    assert (*unknown, mixed.backlog_seconds(BEGIN)) == (None, None, None, None)
+
+
+def test_offsets_that_spark_left_null_do_not_forget_the_arrivals() -> None:
+    null = {"batch": 2, "at": 20, "is_batch": False, "sources": [kafka(None, None, None)]}
+    known = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 200, 200), null)
+
+    assert known.arrived_rows == 100
+    assert known.arrival_rows_per_second() == 10
+
+
+def test_old_latencies_leave_the_window() -> None:
+    slow = committed(1, 10, 100, 1100, 1100)
+    quick = [committed(n, 100 + n, 1100 + n, 1101 + n, 1101 + n) for n in range(80)]
+    later = record(committed(0, 0, 0, 100, 100), slow, *quick)
+
+    assert later.window_latencies(BEGIN + 180).quantile(0.99) == pytest.approx(2.0, abs=0.5)
+    assert later.window_latencies(BEGIN + 3600).count == 0
+
+
+def test_counters_go_on_in_the_next_run_of_the_query() -> None:
+    failed = record(committed(0, 0, 0, 100, 100)).with_end(Failure("Boom", "it broke"))
+    again = failed.with_run("query-1", "run-2", BEGIN + 60)
+
+    assert (failed.active, failed.failures) == (False, 1)
+    assert (again.active, again.failure, again.failures, again.batches) == (True, None, 1, 1)
+
+
+def test_another_query_under_the_same_name_brings_no_false_arrivals() -> None:
+    first = record(committed(0, 0, 0, 100, 100)).with_end(None)
+    other = first.with_run("query-2", "run-2", BEGIN + 60)
+
+    assert other.with_progress(trigger(sources=[kafka(0, 9000, 9000)], at=61)).arrived_rows == 0

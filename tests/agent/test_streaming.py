@@ -1,0 +1,212 @@
+"""The agent beside real streaming programs: each test starts a driver of its own, which takes seconds."""
+
+import textwrap
+import urllib.error
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.agent.running import plainly, running, under_agent
+
+pytestmark = pytest.mark.spark
+
+SESSION = """
+import sys, time
+from pyspark.sql import SparkSession, functions as F
+spark = (
+    SparkSession.builder.master("local[2]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("ERROR")
+rate = spark.readStream.format("rate").option("rowsPerSecond", 10).load()
+def start(frame, name, mode="append"):
+    writer = frame.writeStream.format("noop").queryName(name).outputMode(mode)
+    return writer.trigger(processingTime="1 second").start()
+"""
+
+LOOPING = (
+    SESSION
+    + """
+counts = rate.groupBy((F.col("value") % 3).alias("key")).count()
+start(counts, "counting", "update")
+start(rate.select(F.assert_true(F.col("value") < 30, F.lit("too big"))), "failing")
+other = spark.newSession()
+writer = other._jsparkSession.readStream().format("rate").load().writeStream().format("noop")
+writer.queryName("past the writer").start()
+def each_batch(frame, batch_id):
+    frame.count()
+rate.writeStream.queryName("for each batch").foreachBatch(each_batch).start()
+while True:
+    time.sleep(1)
+"""
+)
+
+AWAITING = (
+    SESSION
+    + """
+first = start(rate, "first")
+second = start(rate, "second")
+third = start(rate, "third")
+spark.streams.awaitAnyTermination()
+print("main goes on", flush=True)
+spark.stop()
+sys.exit(7)
+"""
+)
+
+ENDING = (
+    SESSION
+    + """
+import atexit
+atexit.register(lambda: print("last words", spark.range(3).count()))
+query = start(rate, "left behind")
+while query.lastProgress is None:
+    time.sleep(0.1)
+print(spark.range(5).count(), query.isActive)
+"""
+)
+
+FAILING = (
+    SESSION
+    + """
+def run():
+    query = start(rate.select(F.assert_true(F.col("value") < 0, F.lit("negative"))), "failing")
+    query.awaitTermination()
+run()
+"""
+)
+
+CLUSTER = (
+    SESSION.replace('"local[2]"', '"local-cluster[2,1,600]"').replace(
+        ".getOrCreate()",
+        """.config("spark.executor.memory", "600m").config("spark.executor.instances", "1")
+    .config("spark.cores.max", "2").config("spark.decommission.enabled", "true").getOrCreate()""",
+    )
+    + """
+start(rate, "scaled")
+spark.streams.awaitAnyTermination()
+"""
+)
+
+
+def write(tmp_path: Path, program: str) -> Path:
+    path = tmp_path / "main.py"
+    path.write_text(textwrap.dedent(program))
+    return path
+
+
+def queries(state: Any) -> dict[str, Any]:
+    return {query["name"]: query for query in state["queries"]}
+
+
+def all_committed(*names: str) -> Any:
+    return lambda state: all(
+        (queries(state).get(name) or {"lastBatch": None})["lastBatch"] for name in names
+    )
+
+
+def test_queries_are_seen_however_started_and_sigterm_ends_a_looping_main(
+    pyz: Path, tmp_path: Path
+) -> None:
+    environment = {"SLUICE_STOP_DEADLINE_SECONDS": "1", "SLUICE_EXECUTORS": "2"}
+    with running(pyz, write(tmp_path, LOOPING), **environment) as program:
+        program.wait_for("batches", all_committed("counting", "past the writer", "for each batch"))
+        state = program.wait_for(
+            "the failed query and the rate of the others",
+            lambda state: (
+                queries(state)["failing"]["error"]
+                and queries(state)["for each batch"]["arrivalRowsPerSecond"]
+                and queries(state)["counting"]["latencySeconds"]
+                and queries(state)["counting"]["state"]["rows"] == 3
+            ),
+        )
+        text = program.metrics()
+        with pytest.raises(urllib.error.HTTPError, match="409"):
+            program.ask("/v1/executors", {"target": 3})
+        program.terminate()
+        ended = program.ended()
+
+    assert state["phase"] == "running"
+    assert state["executors"] == {"target": 2, "registered": 0, "ids": []}
+    failing = queries(state)["failing"]
+    assert (failing["active"], failing["error"]["class"]) == (False, "USER_RAISED_EXCEPTION")
+    assert "too big" in failing["error"]["message"]
+    assert len(state["queries"]) == 4
+    # The source gives ten rows each second, whatever the machine; samples are taken at whole offsets.
+    assert queries(state)["for each batch"]["arrivalRowsPerSecond"] == pytest.approx(10, rel=0.6)
+    assert queries(state)["counting"]["state"]["partitions"] == 2
+    samples = [
+        sample for family in text_string_to_metric_families(text) for sample in family.samples
+    ]
+    failures = {
+        sample.labels["query"]: sample.value
+        for sample in samples
+        if sample.name == "sluice_query_failures_total"
+    }
+    assert failures["failing"] == 1
+    assert failures["counting"] == 0
+    assert ended.exit_code == 143
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_stop_lets_main_end_in_its_own_way_after_all_queries(pyz: Path, tmp_path: Path) -> None:
+    with running(pyz, write(tmp_path, AWAITING)) as program:
+        program.wait_for("batches", all_committed("first", "second", "third"))
+        program.ask("/v1/stop", {})
+        ended = program.ended()
+
+    assert (ended.stdout, ended.exit_code) == ("main goes on\n", 7)
+    assert "stopped SparkContext" not in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_main_that_leaves_a_query_behind_ends_as_plainly(pyz: Path, tmp_path: Path) -> None:
+    write(tmp_path, ENDING)
+    plain = plainly(["main.py"], tmp_path)
+    under = under_agent(pyz, ["main.py"], tmp_path)
+
+    assert (under.stdout, under.exit_code) == (plain.stdout, plain.exit_code)
+    assert under.stdout == "5 True\nlast words 3\n"
+    assert "Traceback" not in under.stderr
+
+
+def test_a_query_that_fails_under_await_raises_in_main_as_plainly(
+    pyz: Path, tmp_path: Path
+) -> None:
+    write(tmp_path, FAILING)
+    plain = plainly(["main.py"], tmp_path)
+    under = under_agent(pyz, ["main.py"], tmp_path)
+
+    assert (under.stdout, under.exit_code) == (plain.stdout, plain.exit_code) == ("", 1)
+    assert frames(under.stderr) == frames(plain.stderr)
+    assert any("in run" in frame for frame in frames(under.stderr))
+
+
+def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_path: Path) -> None:
+    with running(pyz, write(tmp_path, CLUSTER)) as program:
+        before = program.wait_for(
+            "two executors", lambda state: state["executors"]["ids"] == ["0", "1"]
+        )
+        program.wait_for("a batch", all_committed("scaled"))
+        answer = program.ask("/v1/executors", {"target": 1})
+        again = program.ask("/v1/executors", {"target": 1})
+        smaller = program.wait_for("one executor", lambda state: state["executors"]["ids"] == ["0"])
+        program.ask("/v1/executors", {"target": 2})
+        larger = program.wait_for(
+            "a new executor", lambda state: state["executors"]["ids"] == ["0", "2"]
+        )
+
+    assert before["executors"]["target"] == 1
+    assert answer == {"target": 1, "registered": 1, "decommissioning": ["1"]}
+    assert again == {"target": 1, "registered": 1, "decommissioning": []}
+    assert smaller["executors"] == {"target": 1, "registered": 1, "ids": ["0"]}
+    assert larger["executors"]["target"] == 2
+    assert queries(larger)["scaled"]["error"] is None
+
+
+def frames(stderr: str) -> list[str]:
+    return [line for line in stderr.splitlines() if line.startswith('  File "')]
