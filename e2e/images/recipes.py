@@ -47,7 +47,9 @@ def _of_root(name: str, *inputs: str) -> Recipe:
 
 def _of_tests(name: str) -> Recipe:
     context = ROOT / "e2e" / "images" / name
-    return Recipe(name=name, context=context, inputs=(context,))
+    # The manifest beside the recipe is not a part of the image.
+    inputs = tuple(sorted(path for path in context.iterdir() if path.suffix != ".yaml"))
+    return Recipe(name=name, context=context, inputs=inputs)
 
 
 RECIPES = {

@@ -59,7 +59,7 @@ class Generator:
     def run(self, schedule: Iterator[traces.Due], say: Callable[[str], None]) -> None:
         """Send everything that is due; falling behind, send as fast as possible but leave nothing out."""
         start = time.time()
-        said = start
+        said, said_sent = start, 0
         for due in schedule:
             if self._stopping:
                 say("stopping: flushing what is under way")
@@ -68,9 +68,10 @@ class Generator:
             for index in range(due.count):
                 self._send(due.first + index, start + due.moment(index))
             self._producer.poll(0)
-            if time.time() - said >= PROGRESS_SECONDS:
-                said = time.time()
-                say(self._progress(said - start, due))
+            if (now := time.time()) - said >= PROGRESS_SECONDS:
+                rate = (self._account.sent - said_sent) / (now - said)
+                said, said_sent = now, self._account.sent
+                say(self._progress(now - start, due.elapsed, rate))
         self._flush(say)
         self._account.seconds = round(time.time() - start, 3)
 
@@ -102,11 +103,10 @@ class Generator:
         while left := self._producer.flush(PROGRESS_SECONDS):
             say(f"waiting for the brokers to confirm {left} records")
 
-    def _progress(self, seconds: float, due: traces.Due) -> str:
+    def _progress(self, seconds: float, due: float, rate: float) -> str:
         account = self._account
-        rate = due.count / traces.TICK_SECONDS
-        behind = max(0.0, seconds - due.elapsed - traces.TICK_SECONDS)
-        text = f"[{seconds:7.1f} s] sent {account.sent}, confirmed {account.delivered}, now {rate:.0f} records/s"
+        behind = seconds - due - traces.TICK_SECONDS
+        text = f"[{seconds:7.1f} s] sent {account.sent}, confirmed {account.delivered}, {rate:.0f} records/s"
         return text + (f", {behind:.1f} s behind the trace" if behind > 1 else "")
 
 
