@@ -86,12 +86,12 @@ def test_a_manifest_runs_our_image_under_the_restricted_standard(name: str) -> N
     objects = list(yaml.safe_load_all(io.StringIO(manifest(name, "trial"))))
     (deployment,) = [one for one in objects if one["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert container["image"] == image_reference(name)
     assert pod["securityContext"]["runAsNonRoot"]
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert not container["securityContext"]["allowPrivilegeEscalation"]
+    for container in pod["containers"]:
+        assert container["image"] == image_reference(name)
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert not container["securityContext"]["allowPrivilegeEscalation"]
 
 
 def test_the_rights_of_prometheus_are_bound_in_the_namespace_that_was_asked_for() -> None:
