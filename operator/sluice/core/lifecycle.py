@@ -106,7 +106,8 @@ def backoff(policy: RestartPolicy, failures: int, seed: str) -> timedelta:
     seed, it is the same whenever it is computed again.
     """
     exponent = min(failures - 1, 60)
-    pause = min(policy.initial * policy.factor**exponent, policy.maximum)
+    seconds = policy.initial.total_seconds() * policy.factor**exponent
+    pause = timedelta(seconds=min(seconds, policy.maximum.total_seconds()))
     digest = hashlib.sha256(f"{seed}/{failures}".encode()).digest()
     return pause * (0.75 + 0.5 * digest[0] / 255)
 

@@ -1,0 +1,1 @@
+"""Builders with good defaults, and fakes that record and answer."""

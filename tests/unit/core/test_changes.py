@@ -1,0 +1,62 @@
+"""What a change of the spec means."""
+
+import pytest
+
+from sluice.core.changes import ChangeClass, classify
+
+BEFORE: dict[str, object] = {
+    "application": {"image": "a:1", "sparkConf": {"spark.a": "1"}, "arguments": ["x", "y"]},
+    "executors": {"min": 1, "max": 4, "cores": 1},
+    "checkpoint": {"claim": "c", "path": "p"},
+    "slo": {"objective": 0.99},
+    "suspend": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "kind", "fields"),
+    [
+        ("slo", {"objective": 0.9}, "None", ()),
+        ("scaling", {"mode": "Auto"}, "None", ()),
+        ("suspend", True, "None", ()),
+        ("executors", {"min": 2, "max": 4, "cores": 1}, "Live", ("executors.min",)),
+        ("executors", {"min": 1, "max": 4, "cores": 2}, "Restart", ("executors.cores",)),
+        ("checkpoint", {"claim": "d", "path": "p"}, "Migration", ("checkpoint.claim",)),
+        ("sources", [{"kafka": {"topics": ["t"]}}], "Restart", ("sources[0].kafka.topics[0]",)),
+    ],
+)
+def test_the_changed_field_decides_the_class(
+    part: str, value: object, kind: str, fields: tuple[str, ...]
+) -> None:
+    change = classify(BEFORE, {**BEFORE, part: value})
+    assert (change.kind, change.fields) == (ChangeClass(kind), fields)
+
+
+@pytest.mark.parametrize(
+    ("conf", "kind"),
+    [
+        ({"spark.a": "2"}, "Restart"),
+        ({}, "Restart"),
+        ({"spark.a": "1", "spark.sql.shuffle.partitions": "8"}, "Migration"),
+        ({"spark.a": "2", "spark.sql.shuffle.partitions": "8"}, "Migration"),
+        ({"spark.a": "1"}, "None"),
+    ],
+)
+def test_settings_that_the_checkpoint_pins_are_a_migration(conf: dict[str, str], kind: str) -> None:
+    application = {"image": "a:1", "sparkConf": conf, "arguments": ["x", "y"]}
+    assert classify(BEFORE, {**BEFORE, "application": application}).kind == kind
+
+
+def test_the_costliest_field_names_the_change() -> None:
+    after = {
+        **BEFORE,
+        "executors": {"min": 2, "max": 4, "cores": 1},
+        "checkpoint": {"uri": "s3a://b"},
+    }
+    change = classify(BEFORE, after)
+    assert change.kind is ChangeClass.MIGRATION
+    assert str(change) == "spec.checkpoint.claim, spec.checkpoint.path, spec.checkpoint.uri"
+
+
+def test_a_field_that_is_absent_equals_one_that_is_empty() -> None:
+    assert classify(BEFORE, {**BEFORE, "alternates": [], "profiling": {}}).kind is ChangeClass.NONE

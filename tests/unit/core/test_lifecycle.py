@@ -1,0 +1,227 @@
+"""The life of a job, one look after the other."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.core import lifecycle
+from sluice.core.application import JobKey, RestartPolicy, StreamJob
+from sluice.core.lifecycle import SetExecutors, StartDriver, StopDriver, Wait
+from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
+from sluice.core.record import Phase, Record
+from tests.support.jobs import NOW, driver, job, query, report
+
+STARTED = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks")
+
+
+def look(
+    of: StreamJob, record: Record, seen: Observed, *, holder: JobKey | None = None, after: float = 0
+) -> lifecycle.Verdict:
+    """Decide so many seconds after NOW."""
+    now = NOW + timedelta(seconds=after)
+    return lifecycle.next_step(of, record, seen, holder=holder, now=now)
+
+
+def ended(**changes: Any) -> Termination:
+    """A driver that died with exit code 1 just now."""
+    return replace(Termination(exit_code=1, message="boom", at=NOW), **changes)
+
+
+def test_a_new_job_starts_its_first_incarnation() -> None:
+    verdict = look(job(), Record(), Observed())
+    assert verdict.step == StartDriver(incarnation=1)
+    assert verdict.record.incarnation == 1
+    assert verdict.record.checkpoint == "claim://shop/checkpoints/clicks"
+    assert verdict.phase is Phase.PENDING
+
+
+def test_a_start_that_was_recorded_and_never_happened_is_followed_by_the_next_number() -> None:
+    verdict = look(job(), STARTED, Observed())
+    assert verdict.step == StartDriver(incarnation=2)
+
+
+def test_a_running_driver_with_the_present_spec_is_left_alone() -> None:
+    of = job()
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report()))
+    assert verdict.step == Wait()
+    assert verdict.phase is Phase.RUNNING
+    assert verdict.record.last_batch == 7
+
+
+def test_nothing_starts_while_a_driver_pod_is_still_there() -> None:
+    of = job()
+    leaving = driver(of, deleting=True)
+    assert look(of, STARTED, Observed(driver=leaving)).step == Wait()
+    foreign = driver(of, owner_uid="uid-of-the-job-that-had-this-name-before")
+    assert look(of, Record(), Observed(driver=foreign)).step == Wait()
+
+
+def test_a_failed_driver_is_recorded_before_its_pod_is_removed() -> None:
+    of = job()
+    dead = driver(of, phase=PodPhase.FAILED, ended=ended())
+    verdict = look(of, STARTED, Observed(driver=dead))
+    assert verdict.step == StopDriver(uid="pod-1")
+    assert verdict.record.failures == 1
+    assert verdict.record.last_failure is not None
+    assert verdict.record.last_failure.reason == "DriverFailed"
+    assert "exit code 1: boom" in verdict.record.last_failure.message
+
+
+def test_the_end_of_an_incarnation_is_counted_once() -> None:
+    of = job()
+    seen = Observed(driver=driver(of, phase=PodPhase.FAILED, ended=ended()))
+    once = look(of, STARTED, seen).record
+    assert look(of, once, seen).record.failures == 1
+
+
+def test_after_a_failure_the_next_start_waits_for_the_backoff() -> None:
+    of = job()
+    dead = driver(of, phase=PodPhase.FAILED, ended=ended())
+    record = look(of, STARTED, Observed(driver=dead)).record
+    waiting = look(of, record, Observed(), after=5)
+    assert isinstance(waiting.step, Wait)
+    assert waiting.step.until == record.next_start
+    assert waiting.phase is Phase.BACKING_OFF
+    assert look(of, record, Observed(), after=13).step == StartDriver(incarnation=2)
+
+
+def test_a_changed_spec_starts_at_once_after_a_failure() -> None:
+    of = job()
+    dead = driver(of, phase=PodPhase.FAILED, ended=ended())
+    record = look(of, STARTED, Observed(driver=dead)).record
+    mended = job(generation=2)
+    assert look(mended, record, Observed(), after=1).step == StartDriver(incarnation=2)
+
+
+def test_returning_with_exit_code_zero_is_a_failure() -> None:
+    of = job()
+    done = driver(of, phase=PodPhase.SUCCEEDED, ended=ended(exit_code=0, message=""))
+    failure = look(of, STARTED, Observed(driver=done)).record.last_failure
+    assert failure is not None
+    assert failure.reason == "FinishedUnasked"
+
+
+def test_a_driver_without_memory_says_which_field_to_raise() -> None:
+    of = job()
+    killed = driver(of, phase=PodPhase.FAILED, ended=ended(exit_code=137, reason="OOMKilled"))
+    failure = look(of, STARTED, Observed(driver=killed)).record.last_failure
+    assert failure is not None
+    assert failure.reason == "OutOfMemory"
+    assert "spec.application.driver.memory" in failure.message
+
+
+def test_a_driver_that_was_asked_to_stop_has_not_failed() -> None:
+    of = job(suspend=True)
+    record = look(of, STARTED, Observed(driver=driver(of))).record
+    gone = driver(of, phase=PodPhase.FAILED, ended=ended(exit_code=143))
+    assert look(of, record, Observed(driver=gone)).record.failures == 0
+
+
+def test_after_so_many_failures_in_a_row_the_job_stays_down_until_its_spec_changes() -> None:
+    of = job(restart={"maximumFailures": 2})
+    record = replace(STARTED, incarnation=4, failures=1)
+    dead = driver(of, incarnation=4, phase=PodPhase.FAILED, ended=ended())
+    record = look(of, record, Observed(driver=dead)).record
+    down = look(of, record, Observed(), after=3600)
+    assert down.step == Wait()
+    assert down.phase is Phase.FAILED
+    mended = job(restart={"maximumFailures": 2}, generation=2)
+    assert look(mended, record, Observed(), after=3600).step == StartDriver(incarnation=5)
+
+
+def test_a_driver_that_ran_long_enough_clears_the_failures() -> None:
+    of = job()
+    old = driver(of, started=NOW - timedelta(minutes=11))
+    record = replace(STARTED, failures=5)
+    assert look(of, record, Observed(driver=old, report=report())).record.failures == 0
+
+
+def test_suspending_stops_the_driver_and_keeps_what_is_remembered_of_the_checkpoint() -> None:
+    of = job(suspend=True)
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report()))
+    assert verdict.step == StopDriver(uid="pod-1")
+    resting = look(of, verdict.record, Observed())
+    assert resting.phase is Phase.SUSPENDED
+    assert resting.step == Wait()
+    assert resting.record.last_batch == 7
+    assert look(job(), resting.record, Observed()).step == StartDriver(incarnation=2)
+
+
+def test_a_restart_change_stops_the_driver_and_says_why() -> None:
+    of = job()
+    image = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+    verdict = look(job(application=image), STARTED, Observed(driver=driver(of), report=report()))
+    assert verdict.step == StopDriver(uid="pod-1")
+    assert verdict.record.stopping == "spec.application.image changed"
+    assert verdict.record.change.kind == "Restart"
+
+
+def test_a_pinned_setting_never_stops_a_driver_that_has_committed() -> None:
+    of = job()
+    application = {
+        "image": "shop/clicks:1",
+        "mainFile": "/opt/clicks.py",
+        "sparkConf": {"spark.sql.shuffle.partitions": "64"},
+    }
+    verdict = look(
+        job(application=application), STARTED, Observed(driver=driver(of), report=report())
+    )
+    assert verdict.step == Wait()
+    assert verdict.record.change.kind == "Migration"
+
+
+def test_a_moved_checkpoint_is_refused_unless_the_new_place_is_named() -> None:
+    moved = {"claim": "checkpoints", "path": "elsewhere"}
+    record = replace(STARTED, last_batch=7)
+    assert look(job(checkpoint=moved), record, Observed()).phase is Phase.REFUSED
+    asked = {"sluice.dev/allow-migration": "claim://shop/checkpoints/elsewhere"}
+    verdict = look(job(checkpoint=moved, annotations=asked), record, Observed())
+    assert verdict.step == StartDriver(incarnation=2)
+
+
+def test_a_new_number_of_executors_is_given_to_the_running_driver() -> None:
+    of = job()
+    more = job(executors={"min": 1, "max": 8, "initial": 5})
+    verdict = look(more, STARTED, Observed(driver=driver(of), report=report()))
+    assert verdict.step == SetExecutors(target=5)
+    assert verdict.record.change.kind == "Live"
+    settled = look(more, verdict.record, Observed(driver=driver(of), report=report(target=5)))
+    assert settled.step == Wait()
+
+
+def test_a_checkpoint_that_another_job_has_keeps_the_driver_from_starting() -> None:
+    verdict = look(job(), Record(), Observed(), holder=JobKey("shop", "first"))
+    assert verdict.step == Wait()
+    assert verdict.phase is Phase.REFUSED
+    assert verdict.record.incarnation == 0
+
+
+def test_a_program_that_goes_on_after_its_queries_failed_is_replaced() -> None:
+    of = job()
+    dead = query(active=False, failure=QueryFailure("OFFSET_OUT_OF_RANGE", "gone"))
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report(dead)))
+    assert verdict.step == StopDriver(uid="pod-1")
+    assert verdict.record.last_failure is not None
+    assert verdict.record.last_failure.reason == "QueryFailed"
+    assert "OFFSET_OUT_OF_RANGE" in verdict.record.last_failure.message
+
+
+def test_a_failed_query_beside_an_active_one_does_not_end_the_driver() -> None:
+    of = job()
+    dead = query(name="side", active=False, failure=QueryFailure("X", "y"))
+    assert (
+        look(of, STARTED, Observed(driver=driver(of), report=report(query(), dead))).step == Wait()
+    )
+
+
+@given(failures=st.integers(1, 10_000), seed=st.text())
+def test_the_backoff_never_exceeds_its_maximum_by_more_than_the_jitter(
+    failures: int, seed: str
+) -> None:
+    policy = RestartPolicy()
+    pause = lifecycle.backoff(policy, failures, seed)
+    assert policy.initial * 0.75 <= pause <= policy.maximum * 1.25
+    assert pause == lifecycle.backoff(policy, failures, seed)
