@@ -61,7 +61,7 @@ def load_pause(paths: Paths, node: Machine) -> None:
             command=PAUSE_COMMAND,
             architecture=platform.machine(),
         )
-    load(paths, node, paths.pause_archive)
+    load(paths, node, paths.pause_archive, digest(paths.pause_archive))
 
 
 def load_into_all(
@@ -72,18 +72,20 @@ def load_into_all(
         if not archive.is_file():
             raise ClusterError(f"There is no image archive {archive}: build it first.")
 
+    digests = {archive: digest(archive) for archive in archives}
+
     def load_node(node: Machine) -> None:
         for archive in archives:
-            loaded = load(paths, node, archive)
+            loaded = load(paths, node, archive, digests[archive])
             progress.say(f"{node.name} {'loaded' if loaded else 'has'} {archive.name}")
 
     with ThreadPoolExecutor(max_workers=len(targets)) as pool:
         list(pool.map(load_node, targets))
 
 
-def load(paths: Paths, node: Machine, archive: Path) -> bool:
-    """Load an archive into a node, unless the node has it. Return whether it was loaded."""
-    mark = paths.machine(node) / "images" / digest(archive)
+def load(paths: Paths, node: Machine, archive: Path, content: str) -> bool:
+    """Load an archive into a node, unless the node has that content. Return whether it was loaded."""
+    mark = paths.machine(node) / "images" / content
     if mark.exists():
         return False
     importing = ["ctr", "-a", nodes.SOCKET, "-n", "k8s.io", "images", "import", str(archive)]

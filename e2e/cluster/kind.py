@@ -44,8 +44,11 @@ def up(paths: Paths, asked: int | None, runtime: str, progress: Progress) -> Non
     if old and old.nodes != nodes:
         raise ClusterError(f"kind cannot add nodes to a cluster of {old.nodes}: `down`, then `up`.")
     if KIND_NAME in run([program, "get", "clusters"]).split():
-        progress.say("The cluster was up already.")
-        return
+        if old:
+            progress.say("The cluster was up already.")
+            return
+        # Its making was interrupted, or its state is lost: nobody could use it.
+        run([program, "delete", "cluster", "--name", KIND_NAME])
     kube = _clients(paths, go, progress)
     metrics_server = build.ensure(paths, build.METRICS_SERVER, go, progress)
     paths.volumes.mkdir(parents=True, exist_ok=True)
@@ -55,7 +58,7 @@ def up(paths: Paths, asked: int | None, runtime: str, progress: Progress) -> Non
     run([program, *creating, *options], text=json.dumps(render(paths, nodes)))
     record = Record(provider=records.KIND, nodes=nodes, kube=kube)
     records.save(paths, record)
-    _load_metrics_server(paths, metrics_server)
+    _load_metrics_server(paths, metrics_server, program)
     _apply_addons(paths, record)
     progress.say("The cluster is ready.")
 
@@ -119,7 +122,7 @@ def _clients(paths: Paths, go: str, progress: Progress) -> str:
     return str(build.ensure(paths, build.KUBE, go, progress))
 
 
-def _load_metrics_server(paths: Paths, programs: Path) -> None:
+def _load_metrics_server(paths: Paths, programs: Path, program: str) -> None:
     archive = paths.state / "metrics-server.tar"
     images.write_archive(
         archive,
@@ -128,8 +131,7 @@ def _load_metrics_server(paths: Paths, programs: Path) -> None:
         command=("/metrics-server",),
         architecture=platform.machine(),
     )
-    kind = shutil.which("kind") or str(paths.cache / "bin" / f"kind-{VERSION}" / "kind")
-    run([kind, "load", "image-archive", str(archive), "--name", KIND_NAME])
+    run([program, "load", "image-archive", str(archive), "--name", KIND_NAME])
 
 
 def _apply_addons(paths: Paths, record: Record) -> None:

@@ -42,11 +42,14 @@ def up(paths: Paths, asked: int | None, progress: Progress) -> None:
     go = requirements.ensure_go(progress)
     kube = build.ensure(paths, build.KUBE, go, progress)
     metrics_server = build.ensure(paths, build.METRICS_SERVER, go, progress)
+    old = _remaining(paths, kube, metrics_server, progress)
+    nodes_wanted = records.wanted_nodes(old.nodes if old else 0, asked)
     record = Record(
         provider=records.NAMESPACES,
         kube=str(kube),
         metrics_server=str(metrics_server),
-        nodes=records.wanted_nodes(_remaining_nodes(paths, kube, metrics_server, progress), asked),
+        nodes=nodes_wanted,
+        shares=old.shares if old else nodes_wanted,
     )
     records.save(paths, record)
     changed = _start(paths, record, progress)
@@ -54,17 +57,17 @@ def up(paths: Paths, asked: int | None, progress: Progress) -> None:
     progress.say("The cluster is ready." if changed else "The cluster was up already.")
 
 
-def _remaining_nodes(paths: Paths, kube: Path, metrics_server: Path, progress: Progress) -> int:
-    """Return the size of the cluster that is there, after removing one that cannot be repaired."""
+def _remaining(paths: Paths, kube: Path, metrics_server: Path, progress: Progress) -> Record | None:
+    """Return the record of the cluster that is there; one that cannot be repaired is removed."""
     old = records.load(paths)
     if old is None:
-        return 0
+        return None
     programs = (str(kube), str(metrics_server))
     if (old.version, old.kube, old.metrics_server) == (layout.VERSION, *programs):
-        return old.nodes
+        return old
     progress.say("The cluster was made by another version of the checkout: recreating it ...")
     down(paths, progress)
-    return 0
+    return None
 
 
 def _start(paths: Paths, record: Record, progress: Progress) -> bool:
@@ -124,7 +127,7 @@ def prepare_node(paths: Paths, node: Machine) -> bool:
 def start_node(paths: Paths, record: Record, node: Machine) -> bool:
     """Start the rest; without an API server, kube-proxy would wait for half a minute."""
     changed = supervising.ensure(paths, node, nodes.proxy(paths, node, record.programs))
-    kubelet = nodes.kubelet(paths, node, record.programs, record.nodes)
+    kubelet = nodes.kubelet(paths, node, record.programs, record.shares)
     return supervising.ensure(paths, node, kubelet) or changed
 
 

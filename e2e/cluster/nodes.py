@@ -32,8 +32,8 @@ def host_capacity() -> Capacity:
     return Capacity(processors=os.cpu_count() or 1, memory=memory)
 
 
-def reserved(host: Capacity, nodes: int) -> dict[str, str]:
-    """Return what a node must leave alone, so that all nodes together offer the host just once.
+def reserved(host: Capacity, shares: int) -> dict[str, str]:
+    """Return what a node must leave alone, so that so many nodes together offer the host just once.
 
     Processors are divided among the nodes. Memory is too, after the control plane's share: it is what
     a host really runs out of. Processor time of the control plane is not set aside, as a request for
@@ -41,8 +41,8 @@ def reserved(host: Capacity, nodes: int) -> dict[str, str]:
     """
     usable = max(host.memory - CONTROL_PLANE_MEMORY, host.memory // 2)
     return {
-        "cpu": f"{host.processors * 1000 * (nodes - 1) // nodes}m",
-        "memory": f"{(host.memory - usable // nodes) // 1024**2}Mi",
+        "cpu": f"{host.processors * 1000 * (shares - 1) // shares}m",
+        "memory": f"{(host.memory - usable // shares) // 1024**2}Mi",
     }
 
 
@@ -101,7 +101,7 @@ def render_network(node: Machine) -> dict[str, object]:
     return {"cniVersion": "0.4.0", "name": "sluice", "plugins": [bridge, ports]}
 
 
-def kubelet(paths: Paths, node: Machine, kube: Path, nodes: int) -> Program:
+def kubelet(paths: Paths, node: Machine, kube: Path, shares: int) -> Program:
     directory = paths.machine(node)
     configuration = directory / "kubelet.json"
     resolver = directory / "resolv.conf"
@@ -113,7 +113,7 @@ def kubelet(paths: Paths, node: Machine, kube: Path, nodes: int) -> Program:
         f"--node-ip={node.address}",
         f"--root-dir={directory}/kubelet",
     )
-    settings = render_kubelet(paths, node, reserved(host_capacity(), nodes))
+    settings = render_kubelet(paths, node, reserved(host_capacity(), shares))
     files = {
         configuration: json.dumps(settings, indent=2),
         resolver: f"nameserver {layout.DNS_ADDRESS}\n",

@@ -21,6 +21,9 @@ class Record:
     kube: str = ""
     """The directory of its programs; its name holds the hash of what they were built from."""
     metrics_server: str = ""
+    shares: int = layout.DEFAULT_NODES
+    """Into how many parts the host is divided: fixed when the cluster is made, because a kubelet that
+    is started again with less to offer would refuse pods that it runs."""
     version: int = layout.VERSION
 
     @property
