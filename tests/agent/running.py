@@ -111,6 +111,11 @@ class Running:
         stdout, stderr = self.process.communicate(timeout=SECONDS_TO_END)
         return Outcome(stdout, without_agent_lines(stderr), self.process.returncode)
 
+    def child(self) -> int:
+        """Return the process id of the driver's JVM, the one child of the program."""
+        task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return int(task.read_text().split()[0])
+
     def terminate(self) -> None:
         """Send SIGTERM, as the kubelet does."""
         self.process.send_signal(signal.SIGTERM)

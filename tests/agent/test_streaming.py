@@ -1,5 +1,7 @@
 """The agent beside real streaming programs: each test starts a driver of its own, which takes seconds."""
 
+import os
+import signal
 import textwrap
 import urllib.error
 from pathlib import Path
@@ -58,27 +60,23 @@ sys.exit(7)
 """
 )
 
-ENDING = (
+FAILING = (
     SESSION
     + """
 import atexit
 atexit.register(lambda: print("last words", spark.range(3).count()))
-query = start(rate, "left behind")
-while query.lastProgress is None:
-    time.sleep(0.1)
-print(spark.range(5).count(), query.isActive)
+behind = start(rate, "left behind")
+def run():
+    failing = rate.select(F.assert_true(F.col("value") < 0, F.lit("negative")))
+    start(failing, "failing").awaitTermination()
+try:
+    run()
+finally:
+    print(spark.range(5).count(), behind.isActive)
 """
 )
 
-FAILING = (
-    SESSION
-    + """
-def run():
-    query = start(rate.select(F.assert_true(F.col("value") < 0, F.lit("negative"))), "failing")
-    query.awaitTermination()
-run()
-"""
-)
+SLEEPING = SESSION + "start(rate, 'orphan'); time.sleep(600)"
 
 CLUSTER = (
     SESSION.replace('"local[2]"', '"local-cluster[2,1,600]"').replace(
@@ -164,26 +162,30 @@ def test_a_stop_lets_main_end_in_its_own_way_after_all_queries(pyz: Path, tmp_pa
     assert "Traceback" not in ended.stderr
 
 
-def test_a_main_that_leaves_a_query_behind_ends_as_plainly(pyz: Path, tmp_path: Path) -> None:
-    write(tmp_path, ENDING)
-    plain = plainly(["main.py"], tmp_path)
-    under = under_agent(pyz, ["main.py"], tmp_path)
-
-    assert (under.stdout, under.exit_code) == (plain.stdout, plain.exit_code)
-    assert under.stdout == "5 True\nlast words 3\n"
-    assert "Traceback" not in under.stderr
-
-
-def test_a_query_that_fails_under_await_raises_in_main_as_plainly(
+def test_a_main_that_fails_and_leaves_a_query_behind_ends_as_plainly(
     pyz: Path, tmp_path: Path
 ) -> None:
     write(tmp_path, FAILING)
     plain = plainly(["main.py"], tmp_path)
     under = under_agent(pyz, ["main.py"], tmp_path)
 
-    assert (under.stdout, under.exit_code) == (plain.stdout, plain.exit_code) == ("", 1)
+    assert (under.stdout, under.exit_code) == (plain.stdout, plain.exit_code)
+    assert (under.stdout, under.exit_code) == ("5 True\nlast words 3\n", 1)
     assert frames(under.stderr) == frames(plain.stderr)
     assert any("in run" in frame for frame in frames(under.stderr))
+
+
+def test_a_lost_jvm_is_told_although_main_sleeps(pyz: Path, tmp_path: Path) -> None:
+    with running(pyz, write(tmp_path, SLEEPING)) as program:
+        program.wait_for("a batch", all_committed("orphan"))
+        os.kill(program.child(), signal.SIGKILL)
+        state = program.wait_for("the loss", lambda state: not queries(state)["orphan"]["active"])
+        program.terminate()
+        ended = program.ended()
+
+    assert queries(state)["orphan"]["error"]["class"] == "DRIVER_JVM_LOST"
+    assert "-9" in queries(state)["orphan"]["error"]["message"]
+    assert ended.exit_code == 143
 
 
 def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_path: Path) -> None:

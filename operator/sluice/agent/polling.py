@@ -14,7 +14,7 @@ from typing import Any
 
 from sluice.agent import executors, logs, spark
 from sluice.agent.executors import Executors
-from sluice.agent.records import Record
+from sluice.agent.records import Failure, Record
 from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
 from sluice.agent.spark import Spark
 
@@ -99,6 +99,9 @@ class Poller:
         return executors.initial_target(context, before.settings.executors)
 
     def _records(self) -> tuple[Record, ...]:
+        exit_code = self._spark.jvm_exit_code()
+        if exit_code is not None:
+            return tuple(_lost(record, exit_code) for record in self.snapshot.records)
         records = {record.label: record for record in self.snapshot.records}
         for run_id, query in self._spark.queries().items():
             record = self._record_of(query, run_id, records)
@@ -127,6 +130,12 @@ class Poller:
             return record
         self._spark.forget(record.run_id)
         return record.with_end(spark.failure_of(query))
+
+
+def _lost(record: Record, exit_code: int) -> Record:
+    """End a query whose JVM is gone; nobody is left to say why."""
+    message = f"the JVM of the Spark driver ended with exit code {exit_code}"
+    return record.with_end(Failure("DRIVER_JVM_LOST", message)) if record.active else record
 
 
 def _without_oldest_ended(records: tuple[Record, ...]) -> tuple[Record, ...]:

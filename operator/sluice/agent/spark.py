@@ -17,6 +17,7 @@ from sluice.agent.progress import Progress
 from sluice.agent.records import Failure
 
 _LONGEST_MESSAGE = 1024
+_STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,16 @@ class Spark:
             self._queries.pop(run_id, None)
 
     def context(self) -> Any:
-        """Return the running SparkContext, or None; pyspark is not imported for it."""
-        context_class = getattr(sys.modules.get("pyspark"), "SparkContext", None)
-        context = getattr(context_class, "_active_spark_context", None)
-        return context if getattr(context, "_jsc", None) is not None else None
+        """Return the running SparkContext, or None."""
+        context = _active_context()
+        is_running = getattr(context, "_jsc", None) is not None and self.jvm_exit_code() is None
+        return context if is_running else None
+
+    def jvm_exit_code(self) -> int | None:
+        """Return how the driver's JVM ended, of which a looping program may notice nothing."""
+        gateway = getattr(_active_context(), "_gateway", None)
+        process = getattr(gateway, "proc", None)
+        return None if process is None else process.poll()
 
     def application(self) -> Application | None:
         """Describe the running application; asked once per context."""
@@ -78,9 +85,24 @@ class Spark:
         with self._lock:
             return dict(self._queries)
 
+    def limit_stopping(self, seconds: int) -> None:
+        """Let a query's stop fail after a time, where the program set none; Spark waits for ever."""
+        with self._lock:
+            sessions = list(self._sessions)
+        for session in sessions if self.context() is not None else ():
+            conf = session._jsparkSession.conf()
+            if conf.get(_STOP_TIMEOUT, "0") == "0":
+                conf.set(_STOP_TIMEOUT, f"{seconds}s")
+
     def active_queries(self) -> list[Any]:
         """Return the queries that still run, in the order in which they were started."""
         return [query for query in self.queries().values() if query.isActive()]
+
+
+def _active_context() -> Any:
+    # pyspark is looked up, never imported: that is the program's to do.
+    context_class = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return getattr(context_class, "_active_spark_context", None)
 
 
 def new_progress(query: Any, seen: tuple[str, int, float] | None) -> list[Progress]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import queue
 import signal
 import sys
 import threading
@@ -23,6 +24,7 @@ from sluice.agent.spark import Spark
 
 EXIT_CODE = 143  # what a shell and Kubernetes report for a process that SIGTERM ended
 _LOOK_AGAIN_SECONDS = 0.1
+_SECONDS_PER_QUERY = 5
 
 
 class Stopping:
@@ -32,57 +34,62 @@ class Stopping:
         self._spark = spark
         self._deadline_seconds = deadline_seconds
         self._on_stop = on_stop
-        self._lock = threading.Lock()
-        self._requested = False
+        # A queue and a waiting thread: a signal handler may neither take locks nor start threads, for the
+        # main thread can be in the middle of either.
+        self._requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._stopping = threading.Event()
         self._queries_stopped = threading.Event()
         self._program_ended = threading.Event()
+        self._forced = threading.Event()
+        self._thread = threading.Thread(target=self._stop, name="sluice-agent-stop", daemon=True)
 
     def install(self) -> None:
         """Handle SIGTERM, and stop Spark after the program's own exit handlers, which run before ours."""
+        self._thread.start()
         atexit.register(self._at_exit)
         signal.signal(signal.SIGTERM, self._on_signal)
         forking.leave_in_children(self._at_exit, self._on_signal)
 
     def request(self, reason: str) -> None:
         """Begin to stop, in a thread of its own; asking again changes nothing."""
-        with self._lock:
-            if self._requested:
-                return
-            self._requested = True
-        self._on_stop()
-        logs.write("info", "Stopping the queries", reason=reason)
-        threading.Thread(target=self._stop, name="sluice-agent-stop", daemon=True).start()
+        self._requests.put(reason)
 
     def hold(self) -> None:
         """Keep a SparkContext from stopping while its queries are being stopped one after another."""
-        if self._requested and threading.current_thread().name != "sluice-agent-stop":
+        if self._stopping.is_set() and threading.current_thread() is not self._thread:
             self._queries_stopped.wait(self._deadline_seconds)
 
     def _on_signal(self, *_: object) -> None:
-        # The main thread may hold any lock here, so nothing but a thread is started.
-        threading.Thread(target=self.request, args=("SIGTERM",), daemon=True).start()
+        self.request("SIGTERM")
 
     def _stop(self) -> None:
+        reason = self._requests.get()
         until = time.monotonic() + self._deadline_seconds
+        self._stopping.set()
+        self._on_stop()
+        logs.write("info", "Stopping the queries", reason=reason)
         had_queries = self._stop_queries()
         self._queries_stopped.set()
         while had_queries and time.monotonic() < until:
             if self._program_ended.wait(_LOOK_AGAIN_SECONDS):
                 return  # the main thread is in our exit handler and ends the process itself
             self._stop_queries()  # a program that starts its query again is still to stop
+        self._forced.set()
         self._stop_spark()
         _exit(EXIT_CODE)
 
     def _at_exit(self) -> None:
         self._program_ended.set()
-        if self._requested:
-            self._queries_stopped.wait(self._deadline_seconds)
+        if self._forced.is_set():  # main ended because Spark was stopped under it
+            time.sleep(self._deadline_seconds)
+        self.hold()
         self._stop_queries()
         self._stop_spark()
 
     def _stop_queries(self) -> bool:
         queries: list[Any] = []
         with contextlib.suppress(Exception):  # no Spark, or no longer: there is nothing to stop
+            self._spark.limit_stopping(_SECONDS_PER_QUERY)
             queries = self._spark.active_queries()
         for query in queries:
             try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import executors, exposition, state
+from sluice.agent import executors, exposition, snapshot, state
 from sluice.agent.polling import Poller
 from sluice.agent.spark import Spark
 from sluice.agent.stopping import Stopping
@@ -115,7 +115,7 @@ class Verbs:
 
     def _stop(self, _: bytes) -> Response:
         self._stopping.request("asked by the operator")
-        return _json(202, {"phase": self._poller.snapshot.phase})
+        return _json(202, {"phase": snapshot.STOPPING})
 
     def _scale(self, body: bytes) -> Response:
         target = _target(body)
