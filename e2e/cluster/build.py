@@ -6,6 +6,7 @@ so a small change of a module costs seconds.
 
 import hashlib
 import os
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -86,7 +87,8 @@ def ensure(paths: Paths, module: Module, go: str, progress: Progress) -> Path:
     if target.is_dir():
         return target
     # Renamed when complete, so an interrupted build is never taken for a finished one.
-    unfinished = target.with_name(f"{target.name}.{os.getpid()}")
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     for program, package in module.packages:
         _build(paths, module, go, progress, [str(unfinished / program), package])
