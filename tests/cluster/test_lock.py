@@ -1,5 +1,6 @@
 """Rules of commands that must not run side by side."""
 
+import queue
 import threading
 from pathlib import Path
 
@@ -9,27 +10,35 @@ from e2e.cluster import lock
 from e2e.cluster.progress import Progress
 
 
-def test_a_second_caller_waits_and_says_for_what(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+class Recorder(Progress):
+    """Keep what is said, for another thread to wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: queue.Queue[str] = queue.Queue()
+
+    def say(self, message: str) -> None:
+        self.said.put(message)
+
+
+def test_a_second_caller_waits_and_says_for_what(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     order: list[str] = []
+    recorder = Recorder()
 
     def second() -> None:
-        with lock.exclusive(path, "down", Progress()):
+        with lock.exclusive(path, "down", recorder):
             order.append("second")
 
+    other = threading.Thread(target=second)
     with lock.exclusive(path, "up", Progress()):
-        other = threading.Thread(target=second)
         other.start()
-        said = ""
-        while "Waiting" not in said:
-            said += capsys.readouterr().err
+        said = recorder.said.get()
         order.append("first")
     other.join()
 
+    assert said.startswith("Waiting for `up` of process")
     assert order == ["first", "second"]
-    assert "Waiting for `up` of process" in said
 
 
 def test_a_lock_is_free_after_a_failure(tmp_path: Path) -> None:
