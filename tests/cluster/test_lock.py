@@ -34,6 +34,8 @@ def test_a_second_caller_waits_and_says_for_what(tmp_path: Path) -> None:
     with lock.exclusive(path, "up", Progress()):
         other.start()
         said = recorder.said.get()
+        # A lock that does not hold would let the other end here.
+        other.join(timeout=0.2)
         order.append("first")
     other.join()
 
