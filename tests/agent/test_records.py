@@ -51,6 +51,15 @@ def test_the_latency_of_rows_runs_from_arrival_to_commit() -> None:
     assert steady.latencies.sum / 1000 == pytest.approx(6.0)
 
 
+def test_the_arrivals_of_a_long_backlog_are_remembered_until_it_is_committed() -> None:
+    late = record(
+        committed(0, 0, 0, 0, 0), committed(1, 100, 0, 10, 1000), committed(2, 200, 10, 1500, 2000)
+    )
+
+    assert late.latencies.count == pytest.approx(1500)
+    assert late.untimed_rows == 0
+
+
 def test_rows_whose_arrival_is_unknown_are_counted_apart() -> None:
     started = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
 
