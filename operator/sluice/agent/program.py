@@ -1,8 +1,9 @@
 """Run the user's program as `python3 MAIN_FILE ARGS...` would, in this process and its main thread.
 
 What differs from plain Python, and cannot be avoided: `sys.orig_argv`, a SIGTERM handler where there was
-none, and the agent's daemon threads, of which Python 3.12 and later warn when the program forks. Everything else is mended here: `__main__`, `__file__`, `sys.argv`,
-`sys.path[0]`, and tracebacks without the agent's frames.
+none, and the agent's daemon threads, of which Python 3.12 and later warn when the program forks.
+Everything else is mended here: `__main__`, `__file__`, `sys.argv`, `sys.path[0]`, and tracebacks without
+the agent's frames.
 """
 
 from __future__ import annotations
