@@ -86,7 +86,8 @@ def _run() -> int:
     logging.basicConfig(
         level=settings.log_level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s"
     )
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for chatty in ("httpx", "aiohttp.access", "kopf.objects"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     from sluice.handlers.running import run_operator
 
     asyncio.run(run_operator(settings, credentials, fresh_key=secrets.token_bytes(32)))

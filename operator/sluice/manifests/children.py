@@ -27,18 +27,15 @@ _RULES = [
 ]
 
 
-def children(job: StreamJob, incarnation: int, *, agent: bytes, key: bytes) -> tuple[Json, ...]:
-    """Everything but the pod, in the order in which it is wanted.
+def children(
+    job: StreamJob, incarnation: int, *, agent: bytes, key: bytes
+) -> tuple[tuple[Json, ...], ...]:
+    """Everything but the pod, in stages: nobody may be bound to a role that does not exist yet.
 
     `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from.
     """
-    return (
-        _service_account(job),
-        _role(job),
-        _role_binding(job),
-        _conf_map(job, incarnation, agent),
-        _secret(job, key),
-    )
+    conf_map, secret = _conf_map(job, incarnation, agent), _secret(job, key)
+    return (_service_account(job), _role(job), conf_map, secret), (_role_binding(job),)
 
 
 def agent_token(job_uid: str, key: bytes) -> str:

@@ -160,9 +160,9 @@ class Reconciler:
                 assert_never(verdict.step)
 
     async def _start(self, job: StreamJob, record: Record, incarnation: int) -> None:
-        bodies = children(job, incarnation, agent=self._agent, key=self._key)
-        applied = (self._cluster.apply(_KINDS[body["kind"]], body) for body in bodies)
-        await asyncio.gather(*applied)
+        for stage in children(job, incarnation, agent=self._agent, key=self._key):
+            applied = (self._cluster.apply(_KINDS[body["kind"]], body) for body in stage)
+            await asyncio.gather(*applied)
         try:
             pod = await self._cluster.create(PODS, driver_pod(job, incarnation))
         except Conflict:

@@ -1,0 +1,159 @@
+"""One operator, one Kafka and one namespace of jobs for a whole run; names are of this run alone.
+
+The operator is installed by Helm with rights in that namespace only, so it leaves other checkouts' jobs on the
+same cluster alone. SLUICE_E2E_KEEP=1 leaves everything in place for a look.
+"""
+
+import os
+import secrets
+import subprocess
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from e2e.support.api import Cluster, to_yaml, wait_for
+from e2e.support.jobs import CLAIM, Job, passthrough
+from e2e.support.load import Load
+
+pytestmark = pytest.mark.e2e
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here needs the cluster, and minutes."""
+    for item in items:
+        item.add_marker(pytest.mark.e2e)
+        item.add_marker(pytest.mark.timeout(900))
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Cluster:
+    """The local cluster, which must be up."""
+    done = subprocess.run(
+        ["python3", "-m", "e2e.cluster", "kubeconfig"], text=True, capture_output=True
+    )
+    path = done.stdout.strip()
+    if done.returncode or not os.path.exists(path):
+        pytest.exit("No local cluster: run `make cluster images` first.", returncode=2)
+    return Cluster(path)
+
+
+@pytest.fixture(scope="session")
+def run_name() -> str:
+    """What the namespaces of this run are called after."""
+    return f"e2e-{secrets.token_hex(3)}"
+
+
+@pytest.fixture(scope="session")
+def namespace(cluster: Cluster, run_name: str) -> Iterator[str]:
+    """The namespace of the jobs; it enforces the Restricted pod security standard."""
+    name = f"{run_name}-jobs"
+    cluster.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": name,
+                "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
+            },
+        }
+    )
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": CLAIM},
+        "spec": {
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    cluster.apply(to_yaml(claim), name)
+    yield name
+    if not os.environ.get("SLUICE_E2E_KEEP"):
+        _remove_namespace(cluster, name)
+
+
+@pytest.fixture(scope="session")
+def operator(cluster: Cluster, run_name: str, namespace: str) -> Iterator[str]:
+    """The operator, installed by Helm; the name of its namespace."""
+    home = f"{run_name}-system"
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "crds/")
+    _helm(
+        *("install", "sluice", "charts/sluice", "--namespace", home, "--create-namespace"),
+        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{namespace}}}"),
+        *("--set", "operator.pollIntervalSeconds=1", "--wait", "--timeout", "120s"),
+    )
+    yield home
+    if not os.environ.get("SLUICE_E2E_KEEP"):
+        for item in cluster.list("StreamJob", namespace):
+            cluster.delete("StreamJob", namespace, item["metadata"]["name"])
+        _helm("uninstall", "sluice", "--namespace", home, "--wait")
+        _remove_namespace(cluster, home)
+
+
+@pytest.fixture(scope="session")
+def load(cluster: Cluster, namespace: str) -> Load:
+    """Kafka and the load generator."""
+    tools = Load(cluster, namespace)
+    tools.set_up()
+    return tools
+
+
+@pytest.fixture
+def job(
+    request: pytest.FixtureRequest, cluster: Cluster, namespace: str, operator: str, load: Load
+) -> Iterator[Job]:
+    """A job named after the test, with its topics, applied and not waited for."""
+    name = request.node.originalname.removeprefix("test_").replace("_", "-")[:32].strip("-")
+    for end in ("in", "out"):
+        load.create_topic(f"{name}-{end}")
+    cluster.apply(to_yaml(passthrough(name)), namespace)
+    made = Job(cluster, namespace, name)
+    yield made
+    if request.node.stash.get(_FAILED, False):
+        _show(cluster, made, operator)
+    cluster.delete("StreamJob", namespace, name)
+    made.wait_until_gone(seconds=90)
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember for the fixtures whether the test itself failed."""
+    report = yield
+    if report.when == "call":
+        item.stash[_FAILED] = report.failed
+    return report
+
+
+def _show(cluster: Cluster, job: Job, operator: str) -> None:
+    """Print what a person would look at after a failure."""
+    for words in (
+        ("get", "sj,pods", "-n", job.namespace, "-o", "wide"),
+        ("describe", "sj", job.name, "-n", job.namespace),
+        ("logs", f"{job.name}-driver", "-n", job.namespace, "--tail=60"),
+        ("logs", "deploy/sluice", "-n", operator, "--tail=80"),
+    ):
+        print(f"--- kubectl {' '.join(words)}\n{cluster.kubectl(*words, check=False)}")
+
+
+def _helm(*words: str) -> None:
+    done = subprocess.run(
+        ["python3", "-m", "e2e.cluster", "helm", *words],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def _remove_namespace(cluster: Cluster, name: str) -> None:
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
+    wait_for(
+        f"end of namespace {name}",
+        lambda: f'"{name}" not found' in cluster.kubectl("get", "namespace", name, check=False),
+        seconds=120,
+    )

@@ -1,0 +1,121 @@
+"""Kafka and the load generator inside the cluster, used through one pod that stays."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from e2e.support.api import Cluster, Json, wait_for
+from e2e.support.jobs import IMAGE, Job
+
+SERVERS = "kafka:9092"
+
+_TOOLS: Json = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "tools"},
+    "spec": {
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 185,
+            "runAsGroup": 185,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": "tools",
+                "image": IMAGE,
+                "imagePullPolicy": "IfNotPresent",
+                "args": ["sleep", "infinity"],
+                "workingDir": "/opt",
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load generator, the checker and topics of a namespace."""
+
+    cluster: Cluster
+    namespace: str
+
+    def set_up(self) -> None:
+        """Start Kafka and the pod for the tools, and wait until both answer."""
+        with open("e2e/images/kafka/kafka.yaml") as manifest:
+            self.cluster.apply(manifest.read(), self.namespace)
+        self.cluster.create({**_TOOLS, "metadata": {"name": "tools", "namespace": self.namespace}})
+        wait_for("Kafka", self._kafka_answers, seconds=180)
+
+    def _kafka_answers(self) -> bool:
+        kafka = self.cluster.get("Deployment", self.namespace, "kafka") or {}
+        if not (kafka.get("status") or {}).get("readyReplicas"):
+            return False
+        probe = self._exec("python3", "-c", "import jobs.load.topics")
+        probe.communicate()
+        return probe.returncode == 0
+
+    def create_topic(self, topic: str, partitions: int = 4) -> None:
+        """Create a topic."""
+        code = "import sys; from jobs.load import topics; topics.ensure_topic(*sys.argv[1:3], int(sys.argv[3]))"
+        process = self._exec("python3", "-c", code, SERVERS, topic, str(partitions))
+        output = process.communicate()[0]
+        assert process.returncode == 0, output
+
+    def send(self, topic: str, *, rate: int, records: int, schema: str = "ads") -> Json:
+        """Send so many numbered records at a steady rate; the generator's account."""
+        return result_of(self.start_sending(topic, rate=rate, records=records, schema=schema))
+
+    def start_sending(
+        self, topic: str, *, rate: int, records: int, schema: str = "ads"
+    ) -> "subprocess.Popen[str]":
+        """Begin to send; `result_of` waits for the end."""
+        return self._exec(
+            *("python3", "-m", "jobs.load.generate", "--bootstrap-servers", SERVERS),
+            *("--topic", topic, "--schema", schema, "--trace", f"constant:{rate}"),
+            *("--records", str(records)),
+        )
+
+    def check(self, job: Job, *, seconds: int = 120) -> Json:
+        """Compare a passthrough job's output with its input, record by record, waiting for what is missing."""
+        return result_of(
+            self._exec(
+                *("python3", "-m", "jobs.load.check", "--bootstrap-servers", SERVERS),
+                *("--job", "advertisement-passthrough", "--input-topic", f"{job.name}-in"),
+                *("--output-topic", f"{job.name}-out", "--wait", str(seconds)),
+            ),
+            may_fail=True,
+        )
+
+    def _exec(self, *words: str) -> "subprocess.Popen[str]":
+        command = [
+            "python3",
+            "-m",
+            "e2e.cluster",
+            "kubectl",
+            "exec",
+            "-n",
+            self.namespace,
+            "tools",
+            "--",
+        ]
+        return subprocess.Popen(
+            [*command, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+
+
+def result_of(process: "subprocess.Popen[str]", *, may_fail: bool = False) -> Json:
+    """The JSON on the last line of a tool's output."""
+    output = process.communicate()[0].strip()
+    assert may_fail or process.returncode == 0, output
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    assert lines, output
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result

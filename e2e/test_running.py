@@ -1,0 +1,105 @@
+"""A job runs, carries every record, and goes without a trace."""
+
+from e2e.support.api import condition
+from e2e.support.jobs import Job, progress_of
+from e2e.support.load import Load
+
+
+def test_a_job_carries_every_record_once(job: Job, load: Load) -> None:
+    sent = load.send(f"{job.name}-in", rate=400, records=4000)
+    assert sent["delivered"] == 4000
+    ready = job.wait_until_ready()
+    assert ready["status"]["phase"] == "Running"
+    assert ready["status"]["executors"] == {"running": 1, "wanted": 1}
+    account = load.check(job)
+    assert account["right"], account
+    assert account["duplicates"] == 0
+    job.wait("numbers", lambda resource: "latencyP95" in resource["status"]["stream"], seconds=60)
+
+
+def test_deleting_a_running_job_leaves_nothing(job: Job) -> None:
+    job.wait_until_ready()
+    job.cluster.delete("StreamJob", job.namespace, job.name)
+    job.wait_until_gone(seconds=60)
+
+
+def test_executors_follow_kubectl_scale_without_a_restart(job: Job, load: Load) -> None:
+    load.send(f"{job.name}-in", rate=400, records=400)
+    job.wait_until_ready()
+    _scale(job, 2)
+    _scale(job, 1)
+
+
+def _scale(job: Job, wanted: int) -> None:
+    job.cluster.kubectl("scale", "sj", job.name, "-n", job.namespace, f"--replicas={wanted}")
+    as_wanted = {"running": wanted, "wanted": wanted}
+    scaled = job.wait(
+        f"{wanted} executors", lambda resource: resource["status"]["executors"] == as_wanted
+    )
+    assert scaled["status"]["incarnation"] == 1
+
+
+def test_suspended_jobs_stop_and_resume_where_they_were(job: Job, load: Load) -> None:
+    load.send(f"{job.name}-in", rate=400, records=2000)
+    job.wait_until_ready()
+    load.check(job)
+    job.patch(suspend=True)
+    resting = job.wait("suspension", lambda resource: resource["status"]["phase"] == "Suspended")
+    assert job.driver() is None
+    before = progress_of(resting)
+    assert before >= 0
+    load.send(f"{job.name}-in", rate=400, records=2000)
+    job.patch(suspend=False)
+    job.wait_until_ready(incarnation=2)
+    resumed = job.wait("a further batch", lambda resource: progress_of(resource) > before)
+    assert progress_of(resumed) <= before + 20, "it did not go on where it was"
+    account = load.check(job)
+    assert account["right"], account
+
+
+def test_a_changed_setting_restarts_from_the_last_batch(job: Job, load: Load) -> None:
+    load.send(f"{job.name}-in", rate=400, records=2000)
+    job.wait_until_ready()
+    load.check(job)
+    first = job.driver()
+    assert first is not None
+    job.patch(application={"sparkConf": {"spark.sql.streaming.minBatchesToRetain": "50"}})
+    changed = job.wait(
+        "the class of the change",
+        lambda resource: resource["status"]["change"]["kind"] == "Restart",
+        seconds=30,
+    )
+    assert changed["status"]["change"]["fields"] == [
+        "application.sparkConf.spark.sql.streaming.minBatchesToRetain"
+    ]
+    before = progress_of(changed)
+    load.send(f"{job.name}-in", rate=400, records=2000)
+    job.wait_until_ready(incarnation=2)
+    second = job.driver()
+    assert second is not None
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+    job.wait("a further batch", lambda resource: progress_of(resource) > before)
+    account = load.check(job)
+    assert account["right"], account
+
+
+def test_a_setting_that_the_checkpoint_pins_is_refused_and_the_job_goes_on(
+    job: Job, load: Load
+) -> None:
+    load.send(f"{job.name}-in", rate=400, records=400)
+    job.wait_until_ready()
+    first = job.driver()
+    job.patch(application={"sparkConf": {"spark.sql.shuffle.partitions": "7"}})
+    refused = job.wait(
+        "the refusal",
+        lambda resource: condition(resource, "SpecApplied").get("reason") == "MigrationRefused",
+        seconds=30,
+    )
+    assert "spark.sql.shuffle.partitions" in condition(refused, "SpecApplied")["message"]
+    load.send(f"{job.name}-in", rate=400, records=400)
+    account = load.check(job)
+    assert account["right"], account
+    still = job.driver()
+    assert first is not None
+    assert still is not None
+    assert still["metadata"]["uid"] == first["metadata"]["uid"]
