@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from sluice.agent import hooks, logs, program, server, settings
+from sluice.agent import farewell, hooks, logs, program, server, settings
 from sluice.agent.polling import Poller
 from sluice.agent.snapshot import FINISHED, STOPPING, Snapshot
 from sluice.agent.spark import Spark
@@ -30,9 +30,11 @@ def main(arguments: Sequence[str]) -> None:
     poller = _started()
     try:
         program.run(arguments[0], arguments[1:])
-    except SystemExit:
+    except SystemExit as leaving:
+        farewell.leave(leaving)
         raise
     except BaseException as error:
+        farewell.leave(error)
         program.report(error)
         raise
     finally:

@@ -20,6 +20,14 @@ from collections.abc import Sequence
 _AGENT_FOLDER = os.path.dirname(__file__)
 
 
+class MainFileUnreadable(SystemExit):
+    """Ends the process as Python does when it cannot read the program."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(2)
+        self.told = told
+
+
 def run(path: str, arguments: Sequence[str]) -> None:
     """Run a .py file, or a folder or zip file with a `__main__.py`, until it returns or raises."""
     sys.argv = [path, *arguments]
@@ -63,10 +71,9 @@ def _source(filename: str) -> bytes:
         with open(filename, "rb") as file:
             return file.read()
     except OSError as error:
-        sys.stderr.write(
-            f"{sys.executable}: can't open file {filename!r}: [Errno {error.errno}] {error.strerror}\n"
-        )
-        raise SystemExit(2) from None
+        told = f"can't open file {filename!r}: [Errno {error.errno}] {error.strerror}"
+        sys.stderr.write(f"{sys.executable}: {told}\n")
+        raise MainFileUnreadable(told) from None
 
 
 def _drop_agent_frames(error: BaseException) -> None:

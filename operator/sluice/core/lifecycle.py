@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from sluice.core import changes
+from sluice.core import changes, hints
 from sluice.core.application import JobKey, RestartPolicy, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.observations import AgentReport, DriverPod, Observed
@@ -176,6 +176,7 @@ def _why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
     else:
         reason, code = "DriverFailed", ended.exit_code
         text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
+        text += hints.remedy(job, ended.message)
     at = ended.at if ended is not None and ended.at is not None else now
     return Failure(
         incarnation=driver.incarnation,
@@ -253,6 +254,7 @@ def _why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -
     query = next(query for query in report.queries if query.failure is not None)
     assert query.failure is not None
     text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
+    text += hints.remedy(job, text)
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,

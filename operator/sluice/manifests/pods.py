@@ -128,6 +128,7 @@ def _environment(job: StreamJob, incarnation: int) -> list[Json]:
         "SLUICE_EXECUTORS": str(job.executors.initial),
         "SLUICE_AGENT_PORT": str(names.AGENT_PORT),
         "SLUICE_AGENT_TOKEN_FILE": f"{names.AUTH_DIRECTORY}/agent-token",
+        "SLUICE_TERMINATION_LOG": "/dev/termination-log",
         "SLUICE_STOP_DEADLINE_SECONDS": str(int(job.application.stop_deadline.total_seconds())),
         "SPARK_CONF_DIR": names.CONF_DIRECTORY,
         "PYSPARK_SUBMIT_ARGS": submit,

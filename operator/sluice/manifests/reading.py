@@ -71,7 +71,7 @@ def _termination(terminated: Json | None, status: Json) -> Termination | None:
         return Termination(
             exit_code=terminated.get("exitCode", -1),
             reason=terminated.get("reason", ""),
-            message=terminated.get("message", "").strip()[-_MESSAGE_LIMIT:],
+            message=_last_words(terminated.get("message", "")),
             at=_time(terminated.get("finishedAt")),
         )
     if status.get("phase") == "Failed":
@@ -79,6 +79,15 @@ def _termination(terminated: Json | None, status: Json) -> Termination | None:
         reason, message = status.get("reason", ""), status.get("message", "")
         return Termination(exit_code=-1, reason=reason, message=f"{reason}: {message}".strip(": "))
     return None
+
+
+def _last_words(text: str) -> str:
+    """What the agent left, as "Class: message"; else the end of the log, which the kubelet put there."""
+    try:
+        word = json.loads(text)
+        return f"{word['class']}: {word['message']}"
+    except (ValueError, KeyError, TypeError):
+        return text.strip()[-_MESSAGE_LIMIT:]
 
 
 def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:

@@ -1,0 +1,35 @@
+"""Leave word of why the program failed, where the kubelet picks it up for the pod's status.
+
+Without it the status would hold the end of the log, which for Spark is the middle of a query plan.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+PATH_VARIABLE = "SLUICE_TERMINATION_LOG"
+
+# The kubelet keeps 4096 bytes, and a character may need four of them.
+_LIMIT = 900
+
+
+def leave(error: BaseException) -> None:
+    """Write class and message of what ended the program, if it is a failure and anyone wants to know."""
+    path = os.environ.get(PATH_VARIABLE, "")
+    message = _message(error)
+    if not path or not message:
+        return
+    word = {"class": type(error).__name__, "message": message[:_LIMIT]}
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(word, file, ensure_ascii=False)
+    except OSError:
+        return
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        told = getattr(error, "told", error.code)
+        return told if isinstance(told, str) else ""
+    return str(error) or type(error).__name__

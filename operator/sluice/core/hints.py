@@ -1,0 +1,44 @@
+"""What to do about failures that many people meet: a sentence for the message, never a reason to act.
+
+The texts come from Python, Spark and Kafka and may change there; then the sentence is missing, and no more.
+"""
+
+from sluice.core.application import StreamJob
+
+
+def remedy(job: StreamJob, told: str) -> str:
+    """A sentence to add to an error, beginning with a space; empty if nothing is known about it."""
+    for fragments, advice in _known(job):
+        if any(fragment in told for fragment in fragments):
+            return f" {advice}"
+    return ""
+
+
+def _known(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
+    application = job.application
+    topics = ", ".join(topic for source in job.sources for topic in source.topics)
+    servers = ", ".join(server for source in job.sources for server in source.bootstrap_servers)
+    return (
+        (
+            ("can't open file",),
+            f"spec.application.mainFile: {application.main_file!r} is not in the image "
+            f"{application.image!r}; correct the path or the image.",
+        ),
+        (
+            ("UnknownTopicOrPartition", "does not host this topic-partition"),
+            f"spec.sources: a topic does not exist at {servers or 'the brokers'}"
+            f"{f' (declared: {topics})' if topics else ''}; create it.",
+        ),
+        (
+            ("No resolvable bootstrap urls",),
+            f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod.",
+        ),
+        (
+            ("Failed to find data source: kafka", "Failed to find the data source: kafka"),
+            f"spec.application.image: {application.image!r} has no Kafka connector for Spark.",
+        ),
+        (
+            ("ModuleNotFoundError",),
+            "spec.application: add the module to the image, or its directory to pythonPath.",
+        ),
+    )
