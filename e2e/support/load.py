@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +83,25 @@ class Load:
             *("python3", "-m", "jobs.load.generate", "--bootstrap-servers", SERVERS),
             *("--topic", topic, "--schema", schema, "--trace", f"constant:{rate}"),
             *("--records", str(records)),
+        )
+
+    @contextmanager
+    def kafka_down(self) -> Iterator[None]:
+        """No broker for a while; its topics are lost with it."""
+        self._scale_kafka(0)
+        try:
+            yield
+        finally:
+            self._scale_kafka(1)
+            wait_for("Kafka", self._kafka_answers, seconds=180)
+
+    def _scale_kafka(self, replicas: int) -> None:
+        words = ("scale", "deployment", "kafka", "-n", self.namespace, f"--replicas={replicas}")
+        self.cluster.kubectl(*words)
+        wait_for(
+            f"{replicas} brokers",
+            lambda: len(self.cluster.list("Pod", self.namespace, "app=kafka")) == replicas,
+            seconds=60,
         )
 
     def check(self, job: Job, *, seconds: int = 120) -> Json:

@@ -1,0 +1,30 @@
+"""A checkpoint belongs to one job."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from e2e.support.api import condition, to_yaml
+from e2e.support.jobs import CLAIM, Job, passthrough
+
+
+@pytest.mark.parametrize("below", ["", "/inside"])
+def test_a_second_job_on_a_checkpoint_is_refused_and_told_whose_it_is(job: Job, below: str) -> None:
+    job.wait("its first start", lambda resource: (resource.get("status") or {}).get("incarnation"))
+    second = Job(job.cluster, job.namespace, f"second{'-inside' if below else ''}")
+    place = {"claim": CLAIM, "path": f"{job.name}{below}"}
+    job.cluster.apply(to_yaml(passthrough(second.name, checkpoint=place)), job.namespace)
+    refused = second.wait("the refusal", _is_refused, seconds=30)
+    message = condition(refused, "CheckpointHeld")["message"]
+    assert f"{job.namespace}/{job.name}" in message
+    assert f"/{CLAIM}/{job.name}{below}" in message
+    assert second.driver() is None
+    job.cluster.delete("StreamJob", job.namespace, job.name)
+    second.wait("its turn", lambda resource: resource["status"].get("incarnation") == 1, seconds=90)
+    job.cluster.delete("StreamJob", job.namespace, second.name)
+    second.wait_until_gone(seconds=90)
+
+
+def _is_refused(resource: Mapping[str, Any]) -> bool:
+    return condition(resource, "CheckpointHeld").get("reason") == "CheckpointInUse"
