@@ -52,6 +52,13 @@ generate: install ## Write the CRDs and their reference from the API's models
 unit: install ## Tests that need no cluster
 	$(BIN)/python -m pytest
 
+.PHONY: e2e
+e2e: install ## Tests on the local cluster, which is brought up for them
+	$(BIN)/python -m e2e
+
+.PHONY: test
+test: check unit e2e ## Everything that CI runs; sets up what it needs
+
 # --- a local cluster ------------------------------------------------------------------------------------------
 
 .PHONY: cluster

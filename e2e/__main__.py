@@ -1,0 +1,43 @@
+"""`python -m e2e [PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
+
+A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+
+def main(arguments: list[str]) -> int:
+    """Bring up cluster and images, run pytest on this folder, and give its exit code."""
+    was_up = _succeeds("-m", "e2e.cluster", "status")
+    started = time.monotonic()
+    try:
+        _step("cluster", "-m", "e2e.cluster", "up")
+        _step("images", "-m", "e2e.images")
+        print(f"[{time.monotonic() - started:7.1f} s] end-to-end tests", flush=True)
+        chosen = arguments or ["e2e"]
+        return subprocess.run([sys.executable, "-m", "pytest", *chosen]).returncode
+    except subprocess.CalledProcessError as error:
+        print(f"{' '.join(error.cmd[1:])} failed; see above", file=sys.stderr)
+        return 1
+    finally:
+        if not was_up and not os.environ.get("SLUICE_KEEP_CLUSTER"):
+            _step("removing the cluster", "-m", "e2e.cluster", "down")
+
+
+def _step(name: str, *words: str) -> None:
+    print(f"--- {name}", flush=True)
+    subprocess.run([sys.executable, *words], check=True)
+
+
+def _succeeds(*words: str) -> bool:
+    done = subprocess.run(
+        [sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
