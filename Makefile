@@ -72,3 +72,15 @@ cluster-down: ## Remove the local cluster and all that it made
 .PHONY: images
 images: ## Build the images and load them into the local cluster
 	$(PYTHON) -m e2e.images
+
+# --- demo -----------------------------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: ## A streaming job under load on a local cluster, with its live numbers
+	@$(PYTHON) -m e2e.cluster up
+	@$(PYTHON) -m e2e.images
+	@$(PYTHON) -m demo up
+
+.PHONY: demo-down
+demo-down: ## Remove the demo; the cluster stays
+	@$(PYTHON) -m demo down

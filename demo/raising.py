@@ -1,0 +1,130 @@
+"""Bring up the demo, step by step. Every step is safe to repeat, and takes no time when nothing is to do."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from demo import cluster
+from demo.names import JOB, LOAD, NAMESPACE, OPERATOR_NAMESPACE, RELEASE, ROOT, SAMPLE
+from demo.waiting import Sight, wait_for
+from e2e.images.manifests import manifest
+from e2e.images.progress import Progress
+from e2e.images.recipes import RECIPES
+
+MANIFESTS = ROOT / "demo" / "manifests"
+
+SERVICES_SECONDS = 180.0
+READY_SECONDS = 420.0
+"""A first start on two busy processors has taken a minute; executors that fail and come again take longer."""
+
+LOOK_AGAIN = "the lines above say what it waits for; `make demo` goes on from here"
+
+
+def raise_demo(progress: Progress) -> None:
+    """Install everything, and return when the job is Ready."""
+    _install_operator(progress)
+    _start_services(progress)
+    _start_load(progress)
+    _start_job(progress)
+
+
+def _install_operator(progress: Progress) -> None:
+    progress.say(f"operator: Helm release {RELEASE} in {OPERATOR_NAMESPACE}, for {NAMESPACE} only")
+    cluster.kubectl("apply", "-f", str(MANIFESTS / "namespace.yaml"))
+    # Helm installs CRDs once and never upgrades them.
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    cluster.helm(
+        *("upgrade", "--install", RELEASE, str(ROOT / "charts" / "sluice")),
+        *("--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait", "--timeout", "150s"),
+        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{NAMESPACE}}}"),
+        *("--set", "operator.pollIntervalSeconds=2"),
+        # The tag stays the same when the image changes, and a Deployment would not notice.
+        *("--set-string", f"podAnnotations.sluice-demo/build={RECIPES['operator'].key('')}"),
+    )
+
+
+def _start_services(progress: Progress) -> None:
+    for name in ("kafka", "prometheus"):
+        cluster.kubectl("apply", "-n", NAMESPACE, "-f", "-", text=manifest(name, NAMESPACE))
+    for name in ("kafka", "prometheus"):
+        _wait_for_deployment(name, progress)
+
+
+def _wait_for_deployment(name: str, progress: Progress) -> None:
+    wait_for(
+        name,
+        lambda: see_deployment(cluster.read("deployment", name)),
+        progress,
+        seconds=SERVICES_SECONDS,
+        remedy=LOOK_AGAIN,
+    )
+
+
+def see_deployment(deployment: Mapping[str, Any]) -> Sight:
+    """Whether a Deployment's one pod is ready."""
+    ready = deployment.get("status", {}).get("readyReplicas", 0)
+    return Sight(done=bool(ready), words="ready" if ready else "starting")
+
+
+def _start_load(progress: Progress) -> None:
+    if has_ended(cluster.read("job", LOAD)):
+        progress.say("load: the last one has ended; starting another")
+        cluster.kubectl("delete", "job", LOAD, "-n", NAMESPACE)
+    cluster.kubectl("apply", "-n", NAMESPACE, "-f", str(MANIFESTS / "load.yaml"))
+    wait_for(
+        "load",
+        lambda: see_load(cluster.read("job", LOAD)),
+        progress,
+        seconds=SERVICES_SECONDS,
+        remedy=LOOK_AGAIN,
+    )
+
+
+def has_ended(job: Mapping[str, Any]) -> bool:
+    """Whether a Job is over, well or not."""
+    conditions = job.get("status", {}).get("conditions", [])
+    return any(
+        one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions
+    )
+
+
+def see_load(job: Mapping[str, Any]) -> Sight:
+    """Whether the load is on its way; its pod is ready only after both topics were made."""
+    ready = job.get("status", {}).get("ready", 0)
+    words = "100 to 500 rows/s, for two hours" if ready else "creating the topics ads and views"
+    return Sight(done=bool(ready), words=words)
+
+
+def _start_job(progress: Progress) -> None:
+    cluster.kubectl("apply", "-n", NAMESPACE, "-f", str(SAMPLE))
+    wait_for(
+        f"StreamJob {JOB}",
+        lambda: see_job(cluster.read("streamjob", JOB)),
+        progress,
+        seconds=READY_SECONDS,
+        remedy=LOOK_AGAIN,
+    )
+
+
+def see_job(resource: Mapping[str, Any]) -> Sight:
+    """Whether the StreamJob is Ready with all its executors, in its own words."""
+    status = resource.get("status", {})
+    ready = next((one for one in status.get("conditions", []) if one["type"] == "Ready"), None)
+    if ready is None or status.get("observedGeneration") != resource["metadata"]["generation"]:
+        return Sight(done=False, words="the operator has not seen it yet")
+    phase, executors = status.get("phase", ""), status.get("executors", {})
+    have = f"{executors.get('running', 0)}/{executors.get('wanted', 0)} executors"
+    words = f"{phase}, {have}: {ready['message']}"
+    complete = executors.get("running", 0) >= executors.get("wanted", 0)
+    return Sight(done=ready["status"] == "True" and complete, words=words, hopeless=_cure(phase))
+
+
+def _cure(phase: str) -> str:
+    resume = json.dumps({"spec": {"suspend": False}})
+    cures = {
+        "Suspended": f"resume it: kubectl patch sj {JOB} -n {NAMESPACE} --type=merge -p '{resume}'",
+        "Invalid": f"correct {SAMPLE.relative_to(ROOT)}, then run `make demo` again",
+        "Refused": f"kubectl describe sj {JOB} -n {NAMESPACE}, or `make demo-down` and `make demo`",
+        "Failed": f"kubectl describe sj {JOB} -n {NAMESPACE}, or `make demo-down` and `make demo`",
+    }
+    return cures.get(phase, "")
