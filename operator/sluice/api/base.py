@@ -1,15 +1,20 @@
 """The base of all API models: immutable, camelCase, with rules that hold for the API server and for us.
 
-A rule that spans several fields is written once, as CEL for the CRD beside the same rule in Python. One
-table of cases goes through both (`tests/api`, `e2e`).
+A rule is written once, as CEL for the CRD beside the same rule in Python. One table of cases goes through both
+(`e2e/bad_input.py`). The forms of texts are such rules, too: Kubernetes' own check of a pattern would show the
+user a regular expression where ours says what to write.
 """
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from sluice.core import quantities
 
@@ -18,9 +23,11 @@ from sluice.core import quantities
 class Rule:
     """A rule of a model: `cel` for the API server, `check` for Python; both are true when all is well.
 
-    `message` is a CEL expression that gives the text; `told` gives the same text in Python.
+    `field` is the part of the model that the user is pointed to. `message` is a CEL expression that gives
+    the text; `told` gives the same text in Python.
     """
 
+    field: str
     cel: str
     message: str
     check: Callable[[Any], bool]
@@ -40,13 +47,53 @@ class Model(BaseModel):
     def _keeps_its_rules(self) -> Self:
         for rule in self.rules:
             if not rule.check(self):
-                raise ValueError(rule.told(self))
+                raise PydanticCustomError(
+                    "rule", "{told}", {"told": rule.told(self), "field": rule.field}
+                )
         return self
 
 
-Duration = Annotated[str, Field(pattern=quantities.DURATION_PATTERN, max_length=20)]
-Memory = Annotated[str, Field(pattern=quantities.MEMORY_PATTERN, max_length=12)]
-Cpu = Annotated[str, Field(pattern=quantities.CPU_PATTERN, max_length=12)]
+def text_of_form(pattern: str, remedy: str, *, limit: int) -> Any:
+    """The annotations of a text that matches a pattern and is at most `limit` characters long."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise PydanticCustomError("form", "{remedy}", {"remedy": remedy})
+        return value
+
+    # JSON's escapes are CEL's, too.
+    rule: JsonDict = {
+        "rule": f"self.matches({json.dumps(pattern)})",
+        "messageExpression": f"'\\'' + self + '\\': ' + {json.dumps(remedy, ensure_ascii=False)}",
+    }
+    extra: JsonDict = {"x-kubernetes-validations": [rule]}
+    return AfterValidator(check), Field(max_length=limit, json_schema_extra=extra)
+
+
+Duration = Annotated[
+    str,
+    *text_of_form(
+        quantities.DURATION_PATTERN,
+        "not a duration; write for example 500ms, 90s, 5m or 1h30m",
+        limit=20,
+    ),
+]
+Memory = Annotated[
+    str,
+    *text_of_form(
+        quantities.MEMORY_PATTERN,
+        "not an amount of memory in binary units; write for example 512Mi or 2Gi",
+        limit=12,
+    ),
+]
+Cpu = Annotated[
+    str,
+    *text_of_form(
+        quantities.CPU_PATTERN,
+        "not an amount of CPU; write for example 500m, 1 or 1.5",
+        limit=12,
+    ),
+]
 """Text in the forms of `core.quantities`; each use describes its meaning."""
 
 FreeForm = Annotated[
@@ -64,10 +111,22 @@ def positive_duration(field: str) -> Rule:
         return value is None or quantities.duration(value).total_seconds() > 0
 
     return Rule(
+        field=camel,
         cel=f"!has(self.{camel}) || self.{camel}.matches('[1-9]')",
-        message=f"'{camel}: \"' + self.{camel} + '\" must be longer than zero, for example 30s'",
+        message=f"'\\'' + self.{camel} + '\\' must be longer than zero, for example 30s'",
         check=check,
-        told=lambda model: (
-            f'{camel}: "{getattr(model, field)}" must be longer than zero, for example 30s'
-        ),
+        told=lambda model: f"'{getattr(model, field)}' must be longer than zero, for example 30s",
+    )
+
+
+def enough_memory(minimum: str) -> Rule:
+    """The amount in `memory` is not less than `minimum`."""
+    least = quantities.memory(minimum)
+    remedy = f"less than Spark needs; use at least {minimum}"
+    return Rule(
+        field="memory",
+        cel=f"!isQuantity(self.memory) || quantity(self.memory).compareTo(quantity('{minimum}')) >= 0",
+        message=f"'\\'' + self.memory + '\\': {remedy}'",
+        check=lambda model: quantities.memory(model.memory) >= least,
+        told=lambda model: f"'{model.memory}': {remedy}",
     )

@@ -101,14 +101,16 @@ def _problem(error: dict[str, Any]) -> Problem:
     path = "spec"
     for part in error["loc"]:
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    if error["type"] == "rule":
+        return Problem(f"{path}.{error['ctx']['field']}", None, error["msg"])
     value = error["input"] if isinstance(error["input"], str | int | float | bool) else None
-    return Problem(path, value, error["msg"].removeprefix("Value error, "))
+    return Problem(path, value, error["msg"])
 
 
 def _name_problems(name: str) -> Iterator[Problem]:
     for rule in ApiStreamJob.object_rules:
         if not rule.check(name):
-            yield Problem("metadata.name", None, rule.told(name))
+            yield Problem(rule.field, None, rule.told(name))
 
 
 def _template_problems(spec: StreamJobSpec) -> Iterator[Problem]:
@@ -149,11 +151,14 @@ def _application(declared: ApiApplication, executors: ApiExecutors) -> Applicati
 
 def _shape(pod: Pod, *, memory: Bytes, percent: int, cpu: Millicores) -> PodShape:
     overhead = Bytes(max(_MINIMUM_OVERHEAD, memory * percent // 100))
+    limit = quantities.cpu(pod.cpu_limit) if pod.cpu_limit else None
+    # Kubernetes refuses a pod that reserves more than its limit; one who lowers the limit alone means both.
+    reserved = cpu if limit is None else min(cpu, limit)
     return PodShape(
         memory=memory,
         overhead=quantities.memory(pod.memory_overhead) if pod.memory_overhead else overhead,
-        cpu_request=quantities.cpu(pod.cpu_request) if pod.cpu_request else cpu,
-        cpu_limit=quantities.cpu(pod.cpu_limit) if pod.cpu_limit else None,
+        cpu_request=quantities.cpu(pod.cpu_request) if pod.cpu_request else reserved,
+        cpu_limit=limit,
         template=pod.template or {},
     )
 

@@ -194,7 +194,10 @@ def _bound(node: Json) -> None:
 
 
 def _validations(rules: tuple[Rule, ...]) -> list[Json]:
-    return [{"rule": rule.cel, "messageExpression": rule.message} for rule in rules]
+    return [
+        {"rule": rule.cel, "messageExpression": rule.message, "fieldPath": f".{rule.field}"}
+        for rule in rules
+    ]
 
 
 def reference_page() -> str:

@@ -1,4 +1,4 @@
-"""The Spark settings that the operator decides, and where a user says the same thing instead."""
+"""The settings and variables that the operator decides, and where a user says the same thing instead."""
 
 # A name that ends with a dot stands for all settings that begin with it.
 OWNED_SETTINGS: dict[str, str] = {
@@ -38,3 +38,12 @@ OWNED_SETTINGS: dict[str, str] = {
 def is_owned(setting: str, owned: str) -> bool:
     """Whether a setting is the owned one, or begins as the owned ones do."""
     return setting == owned or (owned.endswith(".") and setting.startswith(owned))
+
+
+OWNED_VARIABLES = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR")
+"""Environment variables without which the driver would not find its settings."""
+
+
+def is_owned_variable(name: str) -> bool:
+    """Whether an environment variable is the operator's."""
+    return name.startswith("SLUICE_") or name in OWNED_VARIABLES

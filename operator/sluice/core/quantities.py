@@ -12,7 +12,8 @@ from typing import NewType
 Bytes = NewType("Bytes", int)
 Millicores = NewType("Millicores", int)
 
-DURATION_PATTERN = r"^([0-9]+(ms|s|m|h|d))+$"
+# Six digits are enough for any unit, and keep each moment that a duration leads to within the calendar.
+DURATION_PATTERN = r"^([0-9]{1,6}(ms|s|m|h|d))+$"
 MEMORY_PATTERN = r"^[1-9][0-9]*(Mi|Gi)$"
 CPU_PATTERN = r"^([1-9][0-9]*m|[0-9]+(\.[0-9]{1,3})?)$"
 

@@ -1,16 +1,50 @@
 """`spec.application`: the program, its image, and the shape of its pods."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sluice.api.base import Cpu, Duration, FreeForm, Memory, Model, Rule
+from sluice.api.base import (
+    Cpu,
+    Duration,
+    FreeForm,
+    Memory,
+    Model,
+    Rule,
+    enough_memory,
+    text_of_form,
+)
 from sluice.core import ownedconf, quantities
+from sluice.core.ownedconf import OWNED_VARIABLES, is_owned_variable
 
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 Argument = Annotated[str, Field(max_length=4096)]
-PodPath = Annotated[str, Field(min_length=2, max_length=1024, pattern=r"^/[^\s]*$")]
+PodPath = Annotated[
+    str,
+    *text_of_form(
+        r"^/[^\s]+$",
+        "not a place in the image; write an absolute path without spaces, for example /opt/job.py",
+        limit=1024,
+    ),
+]
+
+Image = Annotated[
+    str,
+    *text_of_form(
+        r"^[^\s]+$",
+        "not the name of an image; write one without spaces, for example shop/clicks:1",
+        limit=512,
+    ),
+]
+VariableName = Annotated[
+    str,
+    *text_of_form(
+        r"^[A-Za-z_][A-Za-z0-9_]*$",
+        "not the name of a variable; use letters, digits and _, with no digit in front",
+        limit=253,
+    ),
+]
 
 SPARK_MINIMUM_MEMORY = "450Mi"
 
@@ -27,13 +61,20 @@ def _owned_rule(owned: str, remedy: str) -> Rule:
     else:
         cel = f"!has(self.sparkConf) || !('{owned}' in self.sparkConf)"
         shown = owned
-    text = f"sparkConf: {shown} is decided by the operator: {remedy}"
+    text = f"{shown} is decided by the operator: {remedy}"
     return Rule(
+        field="sparkConf",
         cel=cel,
         message=json.dumps(text),
         check=lambda application: not offending(application),
         told=lambda _: text,
     )
+
+
+def _fitting_cpu(pod: Any) -> bool:
+    if pod.cpu_request is None or pod.cpu_limit is None:
+        return True
+    return quantities.cpu(pod.cpu_request) <= quantities.cpu(pod.cpu_limit)
 
 
 class Pod(Model):
@@ -62,6 +103,22 @@ class Pod(Model):
         "than the Restricted pod security standard allows.",
     )
 
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            field="cpuLimit",
+            cel="!has(self.cpuRequest) || !has(self.cpuLimit) || !isQuantity(self.cpuRequest) || "
+            "!isQuantity(self.cpuLimit) || "
+            "quantity(self.cpuRequest).compareTo(quantity(self.cpuLimit)) <= 0",
+            message="'\\'' + self.cpuLimit + '\\' is less than cpuRequest \\'' + self.cpuRequest + "
+            "'\\'; raise it or lower cpuRequest'",
+            check=_fitting_cpu,
+            told=lambda self: (
+                f"'{self.cpu_limit}' is less than cpuRequest '{self.cpu_request}'; "
+                "raise it or lower cpuRequest"
+            ),
+        ),
+    )
+
 
 class Driver(Pod):
     """The driver pod."""
@@ -75,27 +132,15 @@ class Driver(Pod):
         "the batch that was running is run again.",
     )
 
-    rules = (
-        Rule(
-            cel=f"quantity(self.memory).compareTo(quantity('{SPARK_MINIMUM_MEMORY}')) >= 0",
-            message="'memory: \"' + self.memory + '\" is less than Spark needs; use at least 450Mi'",
-            check=lambda self: (
-                quantities.memory(self.memory) >= quantities.memory(SPARK_MINIMUM_MEMORY)
-            ),
-            told=lambda self: (
-                f'memory: "{self.memory}" is less than Spark needs; use at least 450Mi'
-            ),
-        ),
-    )
+    rules = (*Pod.rules, enough_memory(SPARK_MINIMUM_MEMORY))
 
 
 class EnvironmentVariable(Model):
     """One environment variable of the driver and the executors."""
 
-    name: str = Field(
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-        max_length=253,
-        description="Name of the variable. Names that begin with SLUICE_ are the operator's.",
+    name: VariableName = Field(
+        description="Name of the variable. Names that begin with SLUICE_ are the operator's, and so are "
+        "SPARK_CONF_DIR and PYSPARK_SUBMIT_ARGS.",
     )
     value: str | None = Field(
         None,
@@ -109,18 +154,18 @@ class EnvironmentVariable(Model):
 
     rules = (
         Rule(
+            field="valueFrom",
             cel="!(has(self.value) && has(self.valueFrom))",
-            message="'value and valueFrom of ' + self.name + ' exclude each other; remove one'",
+            message="'stands beside value of \\'' + self.name + '\\'; remove one of the two'",
             check=lambda self: self.value is None or self.value_from is None,
-            told=lambda self: f"value and valueFrom of {self.name} exclude each other; remove one",
+            told=lambda self: f"stands beside value of '{self.name}'; remove one of the two",
         ),
         Rule(
-            cel="!self.name.startsWith('SLUICE_')",
-            message="'name: \"' + self.name + '\" is the operator\\'s; choose a name without SLUICE_'",
-            check=lambda self: not self.name.startswith("SLUICE_"),
-            told=lambda self: (
-                f'name: "{self.name}" is the operator\'s; choose a name without SLUICE_'
-            ),
+            field="name",
+            cel=f"!self.name.startsWith('SLUICE_') && !(self.name in {list(OWNED_VARIABLES)})",
+            message="'\\'' + self.name + '\\' is the operator\\'s; choose another name'",
+            check=lambda self: not is_owned_variable(self.name),
+            told=lambda self: f"'{self.name}' is the operator's; choose another name",
         ),
     )
 
@@ -128,10 +173,7 @@ class EnvironmentVariable(Model):
 class Application(Model):
     """The PySpark program and how it is started. A change here needs a new driver."""
 
-    image: str = Field(
-        min_length=1,
-        max_length=512,
-        pattern=r"^[^\s]+$",
+    image: Image = Field(
         description="Image of the driver and the executors: Python, Java, PySpark 4.2 and the connectors.",
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(

@@ -7,12 +7,26 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sluice.api.base import Duration, FreeForm, Model, Rule, positive_duration
+from sluice.api.base import Duration, FreeForm, Model, Rule, positive_duration, text_of_form
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-TimeOfDay = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+TimeOfDay = Annotated[
+    str,
+    *text_of_form(
+        r"^([01][0-9]|2[0-3]):[0-5][0-9]$",
+        "not a time of day; write HH:MM, for example 08:30",
+        limit=5,
+    ),
+]
 Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-PLAIN_NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+PlainName = Annotated[
+    str,
+    *text_of_form(
+        r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$",
+        "not a name; use small letters, digits and dashes",
+        limit=63,
+    ),
+]
 
 
 class Latency(Model):
@@ -78,10 +92,11 @@ class Blackout(Model):
 
     rules = (
         Rule(
+            field="end",
             cel="self.start != self.end",
-            message="'start and end are both ' + self.start + '; a window needs a length'",
+            message="'\\'' + self.end + '\\' is start, too; a window needs a length'",
             check=lambda self: self.start != self.end,
-            told=lambda self: f"start and end are both {self.start}; a window needs a length",
+            told=lambda self: f"'{self.end}' is start, too; a window needs a length",
         ),
     )
 
@@ -113,7 +128,7 @@ class Scaling(Model):
 class Alternate(Model):
     """A cheaper way to do the job, taken when its value is worth it."""
 
-    name: str = Field(pattern=PLAIN_NAME, description="Name of the alternate.")
+    name: PlainName = Field(description="Name of the alternate.")
     value: float = Field(gt=0, le=1, description="Worth of its results; 1 is the full worth.")
     overrides: FreeForm = Field(description="Fields of spec.application that it replaces.")
 
@@ -150,7 +165,7 @@ class Profiling(Model):
         max_length=32,
         description="Numbers of executors to measure. Default: chosen by need.",
     )
-    namespaces: list[Annotated[str, Field(pattern=PLAIN_NAME)]] = Field(
+    namespaces: list[PlainName] = Field(
         default=[],
         max_length=32,
         description="Namespaces to use. Default: the operator makes its own.",

@@ -4,12 +4,56 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from sluice.api.base import Duration, Memory, Model, Rule, positive_duration
+from sluice.api.base import (
+    Duration,
+    Memory,
+    Model,
+    Rule,
+    enough_memory,
+    positive_duration,
+    text_of_form,
+)
 from sluice.api.v1alpha1.application import SPARK_MINIMUM_MEMORY
-from sluice.core import quantities
 
-HostPort = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\-\[\]:_]+:[0-9]{1,5}$", max_length=255)]
-Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", min_length=1, max_length=249)]
+HostPort = Annotated[
+    str,
+    *text_of_form(
+        r"^[A-Za-z0-9.\-\[\]:_]+:[0-9]{1,5}$",
+        "not a server; write host:port, for example kafka:9092",
+        limit=255,
+    ),
+]
+Topic = Annotated[
+    str,
+    *text_of_form(
+        r"^[A-Za-z0-9._-]+$", "not a topic; use letters, digits, dot, _ and - only", limit=249
+    ),
+]
+ClaimName = Annotated[
+    str,
+    *text_of_form(
+        r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
+        "not the name of a claim; use small letters, digits, dots and dashes",
+        limit=253,
+    ),
+]
+Directory = Annotated[
+    str,
+    *text_of_form(
+        r"^[A-Za-z0-9._/=-]*$",
+        "not a directory in the claim; use letters, digits and . _ / = - only",
+        limit=512,
+    ),
+]
+StoreUri = Annotated[
+    str,
+    *text_of_form(
+        r"^(s3a|gs|abfss|hdfs|wasbs|oss|file)://[^\s]+$",
+        "not a place in a shared store; write for example s3a://bucket/directory, or with one of "
+        "gs, abfss, hdfs, wasbs, oss, file",
+        limit=1024,
+    ),
+]
 
 
 def _initial_fits(model: Any) -> bool:
@@ -35,78 +79,80 @@ class Executors(Model):
 
     rules = (
         Rule(
+            field="min",
             cel="self.min <= self.max",
-            message="'min: %d is more than max: %d; raise max or lower min'.format([self.min, self.max])",
+            message="'%d is more than max: %d; raise max or lower min'.format([self.min, self.max])",
             check=lambda self: self.min <= self.max,
-            told=lambda self: (
-                f"min: {self.min} is more than max: {self.max}; raise max or lower min"
-            ),
+            told=lambda self: f"{self.min} is more than max: {self.max}; raise max or lower min",
         ),
         Rule(
+            field="initial",
             cel="!has(self.initial) || (self.min <= self.initial && self.initial <= self.max)",
-            message="'initial: %d is not between min: %d and max: %d'"
+            message="'%d is not between min: %d and max: %d; change one of them'"
             ".format([self.initial, self.min, self.max])",
             check=_initial_fits,
             told=lambda self: (
-                f"initial: {self.initial} is not between min: {self.min} and max: {self.max}"
+                f"{self.initial} is not between min: {self.min} and max: {self.max}; "
+                "change one of them"
             ),
         ),
-        Rule(
-            cel=f"quantity(self.memory).compareTo(quantity('{SPARK_MINIMUM_MEMORY}')) >= 0",
-            message="'memory: \"' + self.memory + '\" is less than Spark needs; use at least 450Mi'",
-            check=lambda self: (
-                quantities.memory(self.memory) >= quantities.memory(SPARK_MINIMUM_MEMORY)
-            ),
-            told=lambda self: (
-                f'memory: "{self.memory}" is less than Spark needs; use at least 450Mi'
-            ),
-        ),
+        enough_memory(SPARK_MINIMUM_MEMORY),
+    )
+
+
+def _without_dots(field: str) -> Rule:
+    """No part of a place is `.` or `..`, so that one place has one name."""
+    remedy = "must not contain . or .. as a part; write the directory itself"
+    return Rule(
+        field=field,
+        cel=f"!has(self.{field}) || !self.{field}.split('/').exists(part, part == '..' || part == '.')",
+        message=f"'\\'' + self.{field} + '\\' {remedy}'",
+        check=lambda model: not {".", ".."} & set((getattr(model, field) or "").split("/")),
+        told=lambda model: f"'{getattr(model, field)}' {remedy}",
     )
 
 
 class Checkpoint(Model):
     """Where offsets and state are kept. Each job needs a place of its own; moving it is a migration."""
 
-    claim: str | None = Field(
+    claim: ClaimName | None = Field(
         None,
-        pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$",
-        max_length=253,
         description="Name of a PersistentVolumeClaim in the job's namespace that all its pods can share "
         "(ReadWriteMany). It is mounted at /checkpoint.",
     )
-    path: str = Field(
-        "",
-        pattern=r"^[A-Za-z0-9._/=-]*$",
-        max_length=512,
-        description="Directory inside the claim. Default: the whole claim.",
-    )
-    uri: str | None = Field(
+    path: Directory = Field("", description="Directory inside the claim. Default: the whole claim.")
+    uri: StoreUri | None = Field(
         None,
-        pattern=r"^(s3a|gs|abfss|hdfs|wasbs|oss|file)://[^\s]+$",
-        max_length=1024,
         description="A directory in a shared store: s3a://, gs://, abfss://, hdfs://. The image must bring the "
         "store's connector.",
     )
 
     rules = (
         Rule(
-            cel="has(self.claim) != has(self.uri)",
-            message="'give either claim (with path) or uri'",
-            check=lambda self: (self.claim is None) != (self.uri is None),
-            told=lambda _: "give either claim (with path) or uri",
+            field="claim",
+            cel="has(self.claim) || has(self.uri)",
+            message="'missing, and so is uri; give one of the two'",
+            check=lambda self: self.claim is not None or self.uri is not None,
+            told=lambda _: "missing, and so is uri; give one of the two",
         ),
         Rule(
-            cel="!has(self.path) || !self.path.split('/').exists(part, part == '..' || part == '.')",
-            message="'path: \"' + self.path + '\" must not contain . or .. as a part'",
-            check=lambda self: not {".", ".."} & set(self.path.split("/")),
-            told=lambda self: f'path: "{self.path}" must not contain . or .. as a part',
+            field="uri",
+            cel="!has(self.claim) || !has(self.uri)",
+            message="'\\'' + self.uri + '\\' stands beside claim: \\'' + self.claim + '\\'; remove one of them'",
+            check=lambda self: self.claim is None or self.uri is None,
+            told=lambda self: (
+                f"'{self.uri}' stands beside claim: '{self.claim}'; remove one of them"
+            ),
         ),
         Rule(
-            cel="!has(self.uri) || !self.uri.split('/').exists(part, part == '..' || part == '.')",
-            message="'uri: \"' + self.uri + '\" must not contain . or .. as a part'",
-            check=lambda self: not {".", ".."} & set((self.uri or "").split("/")),
-            told=lambda self: f'uri: "{self.uri}" must not contain . or .. as a part',
+            field="path",
+            cel="!has(self.uri) || !has(self.path) || self.path == ''",
+            message="'\\'' + self.path + '\\' is a directory of a claim; make it a part of uri'",
+            check=lambda self: self.uri is None or not self.path,
+            told=lambda self: f"'{self.path}' is a directory of a claim; make it a part of uri",
         ),
+        _without_dots("path"),
+        _without_dots("uri"),
     )
 
 

@@ -177,20 +177,22 @@ class StreamJob(Model):
     # Rules on the object itself see its metadata, which is no field of this model: `convert` has the same check.
     object_rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
+            field="metadata.name",
             cel=f"self.metadata.name.size() <= {MAXIMUM_NAME}",
-            message="'metadata.name: \"' + self.metadata.name + '\" is too long; the names of its pods leave room for "
+            message="'\\'' + self.metadata.name + '\\' is too long; the names of its pods leave room for "
             f"{MAXIMUM_NAME} characters'",
             check=lambda name: len(name) <= MAXIMUM_NAME,
             told=lambda name: (
-                f'metadata.name: "{name}" is too long; '
+                f"'{name}' is too long; "
                 f"the names of its pods leave room for {MAXIMUM_NAME} characters"
             ),
         ),
         Rule(
+            field="metadata.name",
             cel="!self.metadata.name.contains('.')",
-            message="'metadata.name: \"' + self.metadata.name + '\" must not contain a dot; use a dash'",
+            message="'\\'' + self.metadata.name + '\\' must not contain a dot; use a dash'",
             check=lambda name: "." not in name,
-            told=lambda name: f'metadata.name: "{name}" must not contain a dot; use a dash',
+            told=lambda name: f"'{name}' must not contain a dot; use a dash",
         ),
     )
 
