@@ -24,7 +24,7 @@ class KubernetesCluster:
         self,
         credentials: Credentials,
         *,
-        deadline: float = 15.0,
+        deadline: float = 10.0,
         connections: int = 32,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sluice.errors import ClusterUnavailable, Conflict, NotFound
+from sluice.errors import ClusterUnavailable, Conflict, NotFound, SluiceError
 from sluice.ports import LEASES, Clock, Cluster
 
 log = logging.getLogger(__name__)
@@ -47,11 +47,19 @@ class Leadership:
                 was_held = self.is_held
                 await self._try()
                 if self.is_held and not was_held:
-                    log.info("%s leads", self._identity)
-                    await on_gain()
+                    await self._begin(on_gain)
                 await asyncio.sleep(RENEW_EVERY if self.is_held else ASK_EVERY)
         finally:
             await self._release()
+
+    async def _begin(self, on_gain: Callable[[], Awaitable[None]]) -> None:
+        log.info("%s leads", self._identity)
+        try:
+            await on_gain()
+        except SluiceError as error:
+            # Half an overview is worse than none: begin again from nothing.
+            log.warning("%s cannot begin: %s", self._identity, error)
+            self._held_until = float("-inf")
 
     async def _try(self) -> None:
         asked = asyncio.get_running_loop().time()

@@ -11,6 +11,7 @@ from sluice.manifests import names
 from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster
 from sluice.services.agentkey import agent_key
 from sluice.services.fleet import Fleet
+from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import Leadership
 from sluice.services.polling import Pace, Poller
 from sluice.services.reconciling import Reconciler
@@ -58,17 +59,18 @@ class Operator:
         self.fleet = Fleet()
         self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile)
         self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._queue.add)
+        self.leadership = Leadership(
+            cluster, clock, namespace=scope.home, name="sluice-operator", identity=scope.identity
+        )
+        ours = LeaderOnly(cluster, self.leadership)
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,
-            statuses=Statuses(cluster, self.fleet, clock),
-            cluster=cluster,
+            statuses=Statuses(ours, self.fleet, clock),
+            cluster=ours,
             agents=agents,
             clock=clock,
             agent=agent,
-        )
-        self.leadership = Leadership(
-            cluster, clock, namespace=scope.home, name="sluice-operator", identity=scope.identity
         )
 
     def job_changed(self, resource: Mapping[str, Any]) -> None:

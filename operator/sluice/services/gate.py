@@ -1,0 +1,57 @@
+"""The Kubernetes API for the leader alone: every write asks first whether this process still leads.
+
+A look at a job takes several calls; leadership can end between any two of them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sluice.errors import ClusterUnavailable
+from sluice.ports import Cluster, Json, Resource
+from sluice.services.leadership import Leadership
+
+
+class LeaderOnly:
+    """A `Cluster` whose writes raise ClusterUnavailable in a process that does not lead."""
+
+    def __init__(self, cluster: Cluster, leadership: Leadership) -> None:
+        self._cluster = cluster
+        self._leadership = leadership
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Read an object live."""
+        return await self._cluster.get(resource, namespace, name)
+
+    async def list(
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
+    ) -> list[Json]:
+        """Read all objects."""
+        return await self._cluster.list(resource, namespace, selector=selector)
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Create an object."""
+        self._check(resource)
+        return await self._cluster.create(resource, body)
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Replace an object."""
+        self._check(resource)
+        return await self._cluster.replace(resource, body)
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+    ) -> Json:
+        """Apply an object or its subresource."""
+        self._check(resource)
+        return await self._cluster.apply(resource, body, subresource=subresource)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        """Delete an object."""
+        self._check(resource)
+        await self._cluster.delete(resource, namespace, name, uid=uid)
+
+    def _check(self, resource: Resource) -> None:
+        if not self._leadership.is_held:
+            raise ClusterUnavailable(
+                f"not the leader: {resource.plural} are another operator's to write"
+            )
