@@ -1,105 +1,155 @@
 """What a pod template may not ask for: the rules of the "restricted" Pod Security Standard, and ours.
 
 Driver and executors always run restricted, so a template that asks for more would only be refused later,
-by the cluster, when it is too late to say where the mistake is.
+by the cluster, when it is too late to say where the mistake is. The parts that carry a job (its labels, its
+container's program, its mounts) are ours for the same reason.
 Source of the rules: kubernetes.io, "Pod Security Standards", profile Restricted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sluice.core.ownedconf import is_owned_variable
 from sluice.errors import Problem
 
+Json = Mapping[str, object]
+
+_RESTRICTED = "pods run restricted; remove it"
 _ALLOWED_VOLUMES = frozenset(
     "configMap csi downwardAPI emptyDir ephemeral persistentVolumeClaim projected secret".split()
 )
 _HOST_FLAGS = ("hostNetwork", "hostPID", "hostIPC")
+_LISTS = ("containers", "initContainers", "volumes", "tolerations", "imagePullSecrets")
+_LISTS_OF_CONTAINERS = ("env", "envFrom", "ports", "volumeMounts")
 _OURS = {
     "serviceAccountName": "the operator makes one service account for each job; remove it",
     "serviceAccount": "the operator makes one service account for each job; remove it",
     "automountServiceAccountToken": "the operator decides it; remove it",
     "restartPolicy": "the operator restarts drivers itself; remove it",
+    "terminationGracePeriodSeconds": "use spec.application.driver.stopDeadline",
     "nodeName": "use nodeSelector or affinity instead",
     "hostname": "remove it",
     "ephemeralContainers": "remove it",
 }
+_OUR_CONTAINERS = {
+    "image": "use spec.application.image",
+    "command": "the agent is what runs; use spec.application.mainFile",
+    "args": "use spec.application.arguments",
+    "resources": "use memory, cpuRequest and cpuLimit beside the template",
+}
+_OUR_VOLUMES = frozenset(("agent", "conf", "auth", "checkpoint"))
+_OUR_PREFIX = "sluice.dev/"
 
 
-def template_problems(
-    template: Mapping[str, object], path: str, container: str
-) -> Iterator[Problem]:
+def template_problems(template: Json, path: str, container: str) -> Iterator[Problem]:
     """Everything that a pod template at `path` asks for and cannot have."""
-    for key in template.keys() - {"metadata", "spec"}:
-        yield Problem(f"{path}.{key}", None, "a pod template has metadata and spec only")
-    spec = template.get("spec", {})
-    if not isinstance(spec, Mapping):
-        yield Problem(f"{path}.spec", spec, "must be an object")
-        return
-    where = f"{path}.spec"
+    for key in sorted(template.keys() - {"metadata", "spec"}):
+        yield Problem(f"{path}.{key}", None, "a pod template has metadata and spec only; remove it")
+    for part in ("metadata", "spec"):
+        if part in template and not isinstance(template[part], Mapping):
+            yield Problem(f"{path}.{part}", template[part], "must be an object")
+    yield from _metadata_problems(_mapping(template.get("metadata")), f"{path}.metadata")
+    yield from _spec_problems(_mapping(template.get("spec")), f"{path}.spec", container)
+
+
+def _metadata_problems(metadata: Json, path: str) -> Iterator[Problem]:
+    for key in sorted(metadata.keys() - {"labels", "annotations"}):
+        remedy = "only labels and annotations can be added; remove it"
+        yield Problem(f"{path}.{key}", _shown(metadata[key]), remedy)
+    for group in ("labels", "annotations"):
+        for key in _mapping(metadata.get(group)):
+            if key.startswith(_OUR_PREFIX):
+                remedy = f"names that begin with {_OUR_PREFIX} are the operator's; remove it"
+                yield Problem(f"{path}.{group}", key, remedy)
+
+
+def _spec_problems(spec: Json, path: str, container: str) -> Iterator[Problem]:
+    yield from _list_problems(spec, path, _LISTS)
     for flag in _HOST_FLAGS:
         if spec.get(flag):
-            yield Problem(f"{where}.{flag}", True, "pods run restricted; remove it")
+            yield Problem(f"{path}.{flag}", True, _RESTRICTED)
     for key, remedy in _OURS.items():
         if key in spec:
-            yield Problem(f"{where}.{key}", spec[key], remedy)
-    yield from _context_problems(spec.get("securityContext"), f"{where}.securityContext")
-    yield from _volume_problems(_items(spec.get("volumes")), f"{where}.volumes")
-    yield from _containers_problems(spec, where, container)
-
-
-def _containers_problems(
-    spec: Mapping[str, object], where: str, container: str
-) -> Iterator[Problem]:
+            yield Problem(f"{path}.{key}", _shown(spec[key]), remedy)
+    yield from _context_problems(spec.get("securityContext"), f"{path}.securityContext")
+    yield from _volume_problems(_items(spec.get("volumes")), f"{path}.volumes")
     for group in ("initContainers", "containers"):
         for index, item in enumerate(_items(spec.get(group))):
-            yield from _container_problems(item, f"{where}.{group}[{index}]", container)
+            yield from _container_problems(item, f"{path}.{group}[{index}]", container)
 
 
-def _container_problems(item: Mapping[str, object], path: str, container: str) -> Iterator[Problem]:
+def _list_problems(parent: Json, path: str, names: Sequence[str]) -> Iterator[Problem]:
+    """Lists are merged item by item, so each must be one, and hold objects."""
+    for name in names:
+        value = parent.get(name, [])
+        if not isinstance(value, list):
+            yield Problem(f"{path}.{name}", _shown(value), "must be a list")
+            continue
+        for index, item in enumerate(value):
+            if not isinstance(item, Mapping):
+                yield Problem(f"{path}.{name}[{index}]", item, "must be an object")
+
+
+def _container_problems(item: Json, path: str, container: str) -> Iterator[Problem]:
+    yield from _list_problems(item, path, _LISTS_OF_CONTAINERS)
     if not item.get("name"):
         yield Problem(f"{path}.name", None, f"name the container; ours is {container!r}")
     if item.get("name") == container:
-        for key, remedy in (
-            ("image", "use spec.application.image"),
-            ("command", "the agent is what runs; use spec.application.mainFile"),
-            ("args", "use spec.application.arguments"),
-            ("resources", "use memory, cpuRequest and cpuLimit beside the template"),
-        ):
-            if key in item:
-                yield Problem(f"{path}.{key}", item[key], remedy)
+        yield from _our_container_problems(item, path)
     for index, port in enumerate(_items(item.get("ports"))):
         if port.get("hostPort"):
-            yield Problem(f"{path}.ports[{index}].hostPort", port["hostPort"], "remove it")
+            yield Problem(f"{path}.ports[{index}].hostPort", port["hostPort"], _RESTRICTED)
     yield from _context_problems(item.get("securityContext"), f"{path}.securityContext")
+
+
+def _our_container_problems(item: Json, path: str) -> Iterator[Problem]:
+    for key, remedy in _OUR_CONTAINERS.items():
+        if key in item:
+            yield Problem(f"{path}.{key}", _shown(item[key]), remedy)
+    for index, variable in enumerate(_items(item.get("env"))):
+        name = str(variable.get("name", ""))
+        if is_owned_variable(name):
+            yield Problem(f"{path}.env[{index}].name", name, "it is the operator's; remove it")
 
 
 def _context_problems(context: object, path: str) -> Iterator[Problem]:
     if not isinstance(context, Mapping):
         return
     for key, bad, remedy in (
-        ("privileged", True, "pods run restricted; remove it"),
-        ("allowPrivilegeEscalation", True, "pods run restricted; remove it"),
+        ("privileged", True, _RESTRICTED),
+        ("allowPrivilegeEscalation", True, _RESTRICTED),
         ("runAsNonRoot", False, "pods never run as root; remove it"),
         ("runAsUser", 0, "pods never run as root; name another user"),
     ):
         if key in context and context[key] == bad and type(context[key]) is type(bad):
             yield Problem(f"{path}.{key}", context[key], remedy)
+    if context.get("procMount") not in (None, "Default"):
+        yield Problem(f"{path}.procMount", context["procMount"], _RESTRICTED)
     added = _mapping(context.get("capabilities")).get("add")
     if added and added != ["NET_BIND_SERVICE"]:
         yield Problem(f"{path}.capabilities.add", added, "all capabilities are dropped; remove it")
-    if _mapping(context.get("seccompProfile")).get("type") == "Unconfined":
-        yield Problem(f"{path}.seccompProfile.type", "Unconfined", "use RuntimeDefault")
+    for profile in ("seccompProfile", "appArmorProfile"):
+        if _mapping(context.get(profile)).get("type") == "Unconfined":
+            yield Problem(f"{path}.{profile}.type", "Unconfined", "use RuntimeDefault")
 
 
-def _volume_problems(volumes: Sequence[Mapping[str, object]], path: str) -> Iterator[Problem]:
+def _volume_problems(volumes: Sequence[Json], path: str) -> Iterator[Problem]:
     for index, volume in enumerate(volumes):
+        if volume.get("name") in _OUR_VOLUMES:
+            remedy = "the operator has a volume of that name; choose another name"
+            yield Problem(f"{path}[{index}].name", volume["name"], remedy)
         for kind in sorted(volume.keys() - {"name"} - _ALLOWED_VOLUMES):
             allowed = ", ".join(sorted(_ALLOWED_VOLUMES))
             yield Problem(f"{path}[{index}].{kind}", volume.get("name"), f"use one of {allowed}")
 
 
-def _items(value: object) -> list[Mapping[str, object]]:
+def _items(value: object) -> list[Json]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def _mapping(value: object) -> Mapping[str, object]:
+def _mapping(value: object) -> Json:
     return value if isinstance(value, Mapping) else {}
+
+
+def _shown(value: object) -> object:
+    """A value that fits into a message; None for one that does not."""
+    return value if isinstance(value, str | int | float) else None
