@@ -32,6 +32,10 @@ from sluice.errors import InvalidSpec, Problem
 
 ALLOW_MIGRATION = "sluice.dev/allow-migration"
 
+_VARIABLE_SOURCES = frozenset(
+    ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
+)
+
 _MINIMUM_OVERHEAD = 384 * MEBIBYTE
 _DRIVER_OVERHEAD_PERCENT = 40
 _EXECUTOR_OVERHEAD_PERCENT = 10
@@ -53,7 +57,11 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
     """
     metadata = resource["metadata"]
     spec = _parse(resource.get("spec"))
-    problems = [*_name_problems(metadata["name"]), *_template_problems(spec)]
+    problems = [
+        *_name_problems(metadata["name"]),
+        *_environment_problems(spec.application),
+        *_template_problems(spec),
+    ]
     if problems:
         raise InvalidSpec(problems)
     return StreamJob(
@@ -111,6 +119,16 @@ def _name_problems(name: str) -> Iterator[Problem]:
     for rule in ApiStreamJob.object_rules:
         if not rule.check(name):
             yield Problem(rule.field, None, rule.told(name))
+
+
+def _environment_problems(application: ApiApplication) -> Iterator[Problem]:
+    for index, variable in enumerate(application.environment):
+        source = variable.value_from
+        if source is not None and (len(source) != 1 or not source.keys() <= _VARIABLE_SOURCES):
+            path = f"spec.application.environment[{index}].valueFrom"
+            yield Problem(
+                path, variable.name, f"give one of {', '.join(sorted(_VARIABLE_SOURCES))}"
+            )
 
 
 def _template_problems(spec: StreamJobSpec) -> Iterator[Problem]:

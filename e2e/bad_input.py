@@ -1,0 +1,729 @@
+"""Specs that are wrong, one thing each: who must refuse it, and what the refusal must say.
+
+The table goes through the models (`tests/unit/api/test_bad_input.py`) and through a real API server and a
+running operator (`e2e/test_bad_input.py`), so that both are known to tell users the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from sluice.core.ownedconf import OWNED_SETTINGS
+
+Json = dict[str, Any]
+
+GOOD: Json = {
+    "apiVersion": "sluice.dev/v1alpha1",
+    "kind": "StreamJob",
+    "metadata": {"name": "wrong"},
+    "spec": {
+        "application": {"image": "shop/clicks:1", "mainFile": "/opt/clicks.py"},
+        "executors": {"min": 1, "max": 4},
+        "checkpoint": {"claim": "checkpoints", "path": "clicks"},
+    },
+}
+
+
+class Refusal(Enum):
+    """Where a wrong spec must be caught."""
+
+    SERVER = (
+        "the API server refuses it; the operator, too, if it was stored before the rule was there"
+    )
+    SERVER_ALONE = "the API server refuses it by its own means, and the models do not see it"
+    OPERATOR = "the API server cannot see it; the operator says so in the condition SpecValid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One wrong thing. `change` is a merge patch on GOOD; `says` are parts of the message."""
+
+    rule: str
+    refusal: Refusal
+    change: Json
+    says: tuple[str, ...]
+
+    @property
+    def body(self) -> Json:
+        """The whole wrong object."""
+        return merged(GOOD, self.change)
+
+
+def merged(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
+    """A JSON merge patch: None removes, lists are replaced."""
+    result = dict(base)
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping):
+            result[key] = merged(result.get(key) or {}, value)
+        else:
+            result[key] = value
+    return result
+
+
+def _server(rule: str, spec: Json, *says: str) -> Row:
+    return Row(rule=rule, refusal=Refusal.SERVER, change={"spec": spec}, says=says)
+
+
+def _server_alone(rule: str, spec: Json, *says: str) -> Row:
+    return Row(rule=rule, refusal=Refusal.SERVER_ALONE, change={"spec": spec}, says=says)
+
+
+def _named(rule: str, name: str, *says: str) -> Row:
+    change = {"metadata": {"name": name}}
+    return Row(
+        rule=rule, refusal=Refusal.SERVER, change=change, says=("metadata.name", name, *says)
+    )
+
+
+def _operator(rule: str, spec: Json, *says: str) -> Row:
+    return Row(rule=rule, refusal=Refusal.OPERATOR, change={"spec": spec}, says=says)
+
+
+def _conf(name: str, value: str = "1") -> Json:
+    return {"application": {"sparkConf": {name: value}}}
+
+
+def _environment(*variables: Json) -> Json:
+    return {"application": {"environment": list(variables)}}
+
+
+def _kafka(**kafka: Any) -> Json:
+    return {"sources": [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["a"], **kafka}}]}
+
+
+def _claimless(**checkpoint: Any) -> Json:
+    return {"checkpoint": {"claim": None, "path": None, **checkpoint}}
+
+
+def _alternate(**alternate: Any) -> Json:
+    return {"alternates": [{"name": "coarse", "value": 0.5, "overrides": {}, **alternate}]}
+
+
+def _blackout(**blackout: Any) -> Json:
+    return {"scaling": {"blackouts": [{"start": "08:00", "end": "09:00", **blackout}]}}
+
+
+_SIZES = (
+    _server(
+        "max is not less than min",
+        {"executors": {"min": 5, "max": 2}},
+        *("spec.executors.min", "5 is more than max: 2", "raise max or lower min"),
+    ),
+    _server(
+        "initial is not more than max",
+        {"executors": {"initial": 9}},
+        *("spec.executors.initial", "9 is not between min: 1 and max: 4", "change one of them"),
+    ),
+    _server(
+        "initial is not less than min",
+        {"executors": {"min": 3, "initial": 2}},
+        *("spec.executors.initial", "2 is not between min: 3 and max: 4", "change one of them"),
+    ),
+    _server(
+        "a job has an executor",
+        {"executors": {"min": 0}},
+        *("spec.executors.min", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a number of executors is not negative",
+        {"executors": {"min": -3}},
+        *("spec.executors.min", "-3", "greater than or equal to 1"),
+    ),
+    _server(
+        "executors have a limit",
+        {"executors": {"max": 10001}},
+        *("spec.executors.max", "10001", "less than or equal to 10000"),
+    ),
+    _server(
+        "an executor has a core",
+        {"executors": {"cores": 0}},
+        *("spec.executors.cores", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "an executor's heap is enough for Spark",
+        {"executors": {"memory": "449Mi"}},
+        *("spec.executors.memory", "449Mi", "at least 450Mi"),
+    ),
+    _server(
+        "the driver's heap is enough for Spark",
+        {"application": {"driver": {"memory": "256Mi"}}},
+        *("spec.application.driver.memory", "256Mi", "at least 450Mi"),
+    ),
+    *(
+        _server(
+            f"memory is in binary units, not {written}",
+            {"executors": {"memory": written}},
+            *("spec.executors.memory", written, "binary units; write for example 512Mi or 2Gi"),
+        )
+        for written in ("600m", "1G", "1Gb", "1g", "1.5Gi", "0Gi", "-1Gi", "2 Gi", "2048")
+    ),
+    _server(
+        "the driver's memory is in binary units",
+        {"application": {"driver": {"memory": "1G"}}},
+        *("spec.application.driver.memory", "1G", "write for example 512Mi or 2Gi"),
+    ),
+    _server(
+        "overhead is in binary units",
+        {"application": {"executor": {"memoryOverhead": "10%"}}},
+        *("spec.application.executor.memoryOverhead", "10%", "write for example 512Mi or 2Gi"),
+    ),
+    *(
+        _server(
+            f"CPU is not {written}",
+            {"application": {"driver": {"cpuRequest": written}}},
+            *("spec.application.driver.cpuRequest", written, "write for example 500m, 1 or 1.5"),
+        )
+        for written in ("two", "-1", "500k", "0.5m", "1,5")
+    ),
+    _server(
+        "a CPU limit is not below the request",
+        {"application": {"executor": {"cpuRequest": "2", "cpuLimit": "1500m"}}},
+        *("spec.application.executor.cpuLimit", "'1500m'", "cpuRequest '2'", "raise it or lower"),
+    ),
+    _server(
+        "the driver's CPU limit is not below the request",
+        {"application": {"driver": {"cpuRequest": "600m", "cpuLimit": "0.5"}}},
+        *("spec.application.driver.cpuLimit", "'0.5'", "cpuRequest '600m'", "raise it or lower"),
+    ),
+)
+
+_DURATIONS = (
+    *(
+        _server(
+            f"{path} is longer than zero",
+            {group: {name: "0s"}},
+            *(path, "0s", "must be longer than zero, for example 30s"),
+        )
+        for path, group, name in (
+            ("spec.slo.window", "slo", "window"),
+            ("spec.recovery.target", "recovery", "target"),
+            ("spec.scaling.interval", "scaling", "interval"),
+            ("spec.scaling.horizon", "scaling", "horizon"),
+            ("spec.restart.initialBackoff", "restart", "initialBackoff"),
+            ("spec.restart.maximumBackoff", "restart", "maximumBackoff"),
+            ("spec.restart.resetAfter", "restart", "resetAfter"),
+        )
+    ),
+    *(
+        _server(
+            f"a duration is not {written!r}",
+            {"restart": {"initialBackoff": written}},
+            *("spec.restart.initialBackoff", written, "write for example 500ms, 90s, 5m or 1h30m"),
+        )
+        for written in ("-5s", "5", "5 s", "5sec", "1w", "PT5S", "1.5h", "9999999s")
+    ),
+    _server(
+        "a deadline for stopping is a duration",
+        {"application": {"driver": {"stopDeadline": "soon"}}},
+        *("spec.application.driver.stopDeadline", "soon", "write for example 500ms"),
+    ),
+    _server(
+        "a bound on the latency is longer than zero",
+        {"slo": {"latency": {"bound": "0ms"}}},
+        *("spec.slo.latency.bound", "0ms", "longer than zero"),
+    ),
+    _server(
+        "a profiling run takes time",
+        {"profiling": {"budget": {"duration": "0s"}}},
+        *("spec.profiling.budget.duration", "0s", "longer than zero"),
+    ),
+)
+
+_OBJECTIVES = (
+    *(
+        _server(
+            f"a percentile is not {percentile}",
+            {"slo": {"latency": {"percentile": percentile, "bound": "5s"}}},
+            *("spec.slo.latency.percentile", str(percentile), told),
+        )
+        for percentile, told in ((95, "less than 1"), (1, "less than 1"), (0, "greater than 0"))
+    ),
+    _server(
+        "an objective leaves an error budget",
+        {"slo": {"objective": 1}},
+        *("spec.slo.objective", "1", "less than 1"),
+    ),
+    _server(
+        "an objective is not zero",
+        {"slo": {"objective": 0}},
+        *("spec.slo.objective", "0", "greater than 0"),
+    ),
+    _server(
+        "a latency objective has a bound",
+        {"slo": {"latency": {"percentile": 0.9}}},
+        *("spec.slo.latency.bound", "equired"),
+    ),
+    _server(
+        "a throughput is at least one record a second",
+        {"slo": {"throughput": {"minimum": 0}}},
+        *("spec.slo.throughput.minimum", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a recovery has a target", {"recovery": {"target": None}}, "spec.recovery.target", "equired"
+    ),
+    _server(
+        "a scaling mode is a known one",
+        {"scaling": {"mode": "Automatic"}},
+        *("spec.scaling.mode", "Automatic", "Approve", "Auto"),
+    ),
+    _server(
+        "a scaling policy is a known one",
+        {"scaling": {"policy": "keda"}},
+        *("spec.scaling.policy", "keda", "keda-lag"),
+    ),
+    _server(
+        "a blackout has a length",
+        _blackout(end="08:00"),
+        *("spec.scaling.blackouts[0].end", "08:00", "a window needs a length"),
+    ),
+    *(
+        _server(
+            f"a blackout does not start at {written}",
+            _blackout(start=written),
+            *("spec.scaling.blackouts[0].start", written, "write HH:MM, for example 08:30"),
+        )
+        for written in ("24:00", "8:00", "08:60", "noon")
+    ),
+    _server(
+        "a blackout has an end",
+        {"scaling": {"blackouts": [{"start": "08:00"}]}},
+        *("spec.scaling.blackouts[0].end", "equired"),
+    ),
+    _server(
+        "a blackout is on days of the week",
+        _blackout(days=["Monday"]),
+        *("spec.scaling.blackouts[0].days[0]", "Monday", "Mon"),
+    ),
+    _server(
+        "an alternate is worth something",
+        _alternate(value=0),
+        *("spec.alternates[0].value", "0", "greater than 0"),
+    ),
+    _server(
+        "an alternate is worth no more than the whole",
+        _alternate(value=1.5),
+        *("spec.alternates[0].value", "1.5", "less than or equal to 1"),
+    ),
+    _server(
+        "an alternate has a plain name",
+        _alternate(name="Coarse windows"),
+        *("spec.alternates[0].name", "Coarse windows", "small letters, digits and dashes"),
+    ),
+    _server(
+        "utility is more than nothing",
+        {"utility": {"maximum": 0}},
+        *("spec.utility.maximum", "0", "greater than 0"),
+    ),
+    _server(
+        "a profiling run may cost something",
+        {"profiling": {"budget": {"coreSeconds": 0}}},
+        *("spec.profiling.budget.coreSeconds", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a measured size has an executor",
+        {"profiling": {"scaleOuts": [1, 0]}},
+        *("spec.profiling.scaleOuts[1]", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a back-off does not shrink",
+        {"restart": {"factor": 0.5}},
+        *("spec.restart.factor", "0.5", "greater than or equal to 1"),
+    ),
+    _server(
+        "a number of failures is not negative",
+        {"restart": {"maximumFailures": -1}},
+        *("spec.restart.maximumFailures", "-1", "greater than or equal to 0"),
+    ),
+)
+
+_PLACES = (
+    _server(
+        "a job has a checkpoint",
+        {"checkpoint": None},
+        *("spec.checkpoint", "equired"),
+    ),
+    _server(
+        "a checkpoint has a place",
+        _claimless(),
+        *("spec.checkpoint.claim", "missing, and so is uri", "give one of the two"),
+    ),
+    _server(
+        "a checkpoint has one place only",
+        {"checkpoint": {"path": None, "uri": "s3a://bucket/clicks"}},
+        *("spec.checkpoint.uri", "'s3a://bucket/clicks'", "claim: 'checkpoints'", "remove one"),
+    ),
+    _server(
+        "a path belongs to a claim",
+        _claimless(uri="s3a://bucket", path="clicks"),
+        *("spec.checkpoint.path", "'clicks'", "make it a part of uri"),
+    ),
+    *(
+        _server(
+            f"a checkpoint's path is not {path}",
+            {"checkpoint": {"path": path}},
+            *("spec.checkpoint.path", path, "must not contain . or .. as a part"),
+        )
+        for path in ("../other", "a/../b", "a/./b", "..")
+    ),
+    _server(
+        "a checkpoint's path has no spaces",
+        {"checkpoint": {"path": "my clicks"}},
+        *("spec.checkpoint.path", "my clicks", "use letters, digits"),
+    ),
+    _server(
+        "a checkpoint's URI has no parts that lead out",
+        _claimless(uri="s3a://bucket/a/../b"),
+        *("spec.checkpoint.uri", "s3a://bucket/a/../b", "must not contain . or .. as a part"),
+    ),
+    *(
+        _server(
+            f"a checkpoint is not at {uri}",
+            _claimless(uri=uri),
+            *("spec.checkpoint.uri", uri, "write for example s3a://bucket/directory", "abfss"),
+        )
+        for uri in ("s3://bucket/a", "http://host/a", "/checkpoint/a", "s3a://")
+    ),
+    _server(
+        "a claim has a name that Kubernetes takes",
+        {"checkpoint": {"claim": "My_Claim"}},
+        *("spec.checkpoint.claim", "My_Claim", "small letters, digits, dots and dashes"),
+    ),
+    _server(
+        "a source has servers",
+        _kafka(bootstrapServers=[]),
+        *("spec.sources[0].kafka.bootstrapServers", "at least 1 item"),
+    ),
+    *(
+        _server(
+            f"a server is not {server}",
+            _kafka(bootstrapServers=["kafka:9092", server]),
+            *("spec.sources[0].kafka.bootstrapServers[1]", server, "write host:port"),
+        )
+        for server in ("kafka", "kafka:port", "kafka:9092,kafka2:9092", "kafka 1:9092")
+    ),
+    _server(
+        "a source has topics",
+        _kafka(topics=[]),
+        *("spec.sources[0].kafka.topics", "at least 1 item"),
+    ),
+    *(
+        _server(
+            f"a topic is not {topic!r}",
+            _kafka(topics=[topic]),
+            *("spec.sources[0].kafka.topics[0]", topic, "use letters, digits, dot, _ and - only"),
+        )
+        for topic in ("clicks/eu", "clicks eu", "", "clicks,views")
+    ),
+    _server("a source names Kafka", {"sources": [{}]}, "spec.sources[0].kafka", "equired"),
+)
+
+_APPLICATION = (
+    _server("a job is a program", {"application": None}, "spec.application", "equired"),
+    _server(
+        "a program has an image",
+        {"application": {"image": None}},
+        *("spec.application.image", "equired"),
+    ),
+    *(
+        _server(
+            f"an image is not {image!r}",
+            {"application": {"image": image}},
+            *("spec.application.image", image, "write one without spaces"),
+        )
+        for image in ("", "shop/clicks: 1")
+    ),
+    _server(
+        "a program has a file",
+        {"application": {"mainFile": None}},
+        *("spec.application.mainFile", "equired"),
+    ),
+    *(
+        _server(
+            f"a program is not at {place!r}",
+            {"application": {"mainFile": place}},
+            *("spec.application.mainFile", place, "write an absolute path"),
+        )
+        for place in (
+            "clicks.py",
+            "./clicks.py",
+            "local:///opt/clicks.py",
+            "/opt/my clicks.py",
+            "/",
+        )
+    ),
+    _server(
+        "a directory of modules is absolute",
+        {"application": {"pythonPath": ["lib"]}},
+        *("spec.application.pythonPath[0]", "lib", "write an absolute path"),
+    ),
+    _server(
+        "an image is pulled by a known policy",
+        {"application": {"imagePullPolicy": "Sometimes"}},
+        *("spec.application.imagePullPolicy", "Sometimes", "IfNotPresent"),
+    ),
+    *(
+        _server(
+            f"{owned}{'*' if owned.endswith('.') else ''} is the operator's",
+            _conf(f"{owned}enabled" if owned.endswith(".") else owned),
+            *("spec.application.sparkConf", owned, "is decided by the operator", remedy),
+        )
+        for owned, remedy in OWNED_SETTINGS.items()
+    ),
+    *(
+        _server(
+            f"{name} is the operator's variable",
+            _environment({"name": name, "value": "1"}),
+            *("spec.application.environment[0].name", name, "choose another name"),
+        )
+        for name in ("SLUICE_EXECUTORS", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
+    ),
+    *(
+        _server(
+            f"a variable is not called {name!r}",
+            _environment({"name": name}),
+            *("spec.application.environment[0].name", name, "use letters, digits and _"),
+        )
+        for name in ("MY-NAME", "1ST", "A B", "")
+    ),
+    _server(
+        "a variable has one source",
+        _environment({"name": "A", "value": "1", "valueFrom": {"fieldRef": {}}}),
+        *("spec.application.environment[0].valueFrom", "value of 'A'", "remove one of the two"),
+    ),
+    _server_alone(
+        "a variable is there once",
+        _environment({"name": "A", "value": "1"}, {"name": "A", "value": "2"}),
+        *("spec.application.environment[1]", "Duplicate value", '"A"'),
+    ),
+    *(
+        _operator(
+            f"a variable does not come {told}",
+            _environment({"name": "A", "valueFrom": source}),
+            *("spec.application.environment[0].valueFrom", "'A'", "secretKeyRef"),
+        )
+        for told, source in (
+            ("from nowhere", {}),
+            ("from a Secret as a whole", {"secretRef": {"name": "b"}}),
+        )
+    ),
+)
+
+_FORMS = (
+    _server(
+        "a number is not a text",
+        {"executors": {"min": "three"}},
+        *("spec.executors.min", "integer"),
+    ),
+    _server(
+        "a number of executors is whole",
+        {"executors": {"max": 2.5}},
+        *("spec.executors.max", "integer"),
+    ),
+    _server(
+        "arguments are a list",
+        {"application": {"arguments": "--fast"}},
+        *("spec.application.arguments", "--fast"),
+    ),
+    _server(
+        "arguments are texts",
+        {"application": {"arguments": ["--rate", 5]}},
+        *("spec.application.arguments[1]", "string"),
+    ),
+    _server(
+        "settings are texts",
+        {"application": {"sparkConf": {"spark.task.cpus": 2}}},
+        *("spec.application.sparkConf.spark.task.cpus", "string"),
+    ),
+    _server("suspend is true or false", {"suspend": "maybe"}, "spec.suspend", "boolean"),
+    _server(
+        "a job has so many arguments at most",
+        {"application": {"arguments": ["a"] * 257}},
+        *("spec.application.arguments", "257", "at most 256 items"),
+    ),
+    _server(
+        "a duration is not endless",
+        {"restart": {"initialBackoff": "1s" * 11}},
+        *("spec.restart.initialBackoff", "20"),
+    ),
+    _server_alone(
+        "a field of the spec is known",
+        {"executers": {"min": 1}},
+        *("unknown field", "spec.executers"),
+    ),
+    _server_alone(
+        "a field of a group is known",
+        {"executors": {"maximum": 5}},
+        *("unknown field", "spec.executors.maximum"),
+    ),
+    _server_alone(
+        "a field in a list is known",
+        _kafka(topic="a"),
+        *("unknown field", "spec.sources[0].kafka.topic"),
+    ),
+    _named("a name leaves room for those of its pods", "a" * 41, "leave room for 40 characters"),
+    _named("a name has no dot", "clicks.eu", "use a dash"),
+)
+
+
+def _template(pod: str, template: Json) -> Json:
+    return {"application": {pod: {"template": template}}}
+
+
+def _pod(rule: str, spec: Json, *says: str, pod: str = "driver") -> Row:
+    """A template whose spec is wrong; the first text is the path below that spec."""
+    where = f"spec.application.{pod}.template.spec.{says[0]}"
+    return _operator(rule, _template(pod, {"spec": spec}), where, *says[1:])
+
+
+def _ours(rule: str, container: Json, *says: str) -> Row:
+    """Our own container, asked for something wrong."""
+    told = (f"containers[0].{says[0]}", *says[1:])
+    return _pod(rule, {"containers": [{"name": "driver", **container}]}, *told)
+
+
+_RESTRICTED = "pods run restricted; remove it"
+
+_TEMPLATES = (
+    *(
+        _pod(f"a pod does not share {flag}", {flag: True}, flag, "True", _RESTRICTED)
+        for flag in ("hostNetwork", "hostPID", "hostIPC")
+    ),
+    _pod(
+        "a volume is not of the host",
+        {"volumes": [{"name": "logs", "hostPath": {"path": "/var/log"}}]},
+        *("volumes[0].hostPath", "logs", "use one of", "emptyDir"),
+    ),
+    _pod(
+        "an executor's volume is not of the host",
+        {"volumes": [{"name": "logs", "hostPath": {"path": "/var/log"}}]},
+        *("volumes[0].hostPath", "logs", "use one of", "emptyDir"),
+        pod="executor",
+    ),
+    _pod(
+        "a volume does not take the name of ours",
+        {"volumes": [{"name": "conf", "emptyDir": {}}]},
+        *("volumes[0].name", "conf", "choose another name"),
+    ),
+    _pod(
+        "a pod is not root",
+        {"securityContext": {"runAsUser": 0}},
+        *("securityContext.runAsUser", "0", "name another user"),
+    ),
+    _pod(
+        "a pod may not be root",
+        {"securityContext": {"runAsNonRoot": False}},
+        *("securityContext.runAsNonRoot", "False", "never run as root"),
+    ),
+    _pod(
+        "a pod's system calls are confined",
+        {"securityContext": {"seccompProfile": {"type": "Unconfined"}}},
+        *("securityContext.seccompProfile.type", "Unconfined", "use RuntimeDefault"),
+    ),
+    _pod(
+        "a pod's AppArmor profile is not Unconfined",
+        {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}},
+        *("securityContext.appArmorProfile.type", "Unconfined", "use RuntimeDefault"),
+    ),
+    _ours(
+        "a container is not privileged",
+        {"securityContext": {"privileged": True}},
+        *("securityContext.privileged", "True", _RESTRICTED),
+    ),
+    _ours(
+        "a container does not escalate",
+        {"securityContext": {"allowPrivilegeEscalation": True}},
+        *("securityContext.allowPrivilegeEscalation", "True", _RESTRICTED),
+    ),
+    _ours(
+        "a container has no capabilities",
+        {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}},
+        *("securityContext.capabilities.add", "SYS_ADMIN", "remove it"),
+    ),
+    _ours(
+        "a container's /proc is masked",
+        {"securityContext": {"procMount": "Unmasked"}},
+        *("securityContext.procMount", "Unmasked", _RESTRICTED),
+    ),
+    _ours(
+        "a container has no port of the host",
+        {"ports": [{"containerPort": 80, "hostPort": 80}]},
+        *("ports[0].hostPort", "80", _RESTRICTED),
+    ),
+    _ours(
+        "our image is a field", {"image": "other:1"}, "image", "other:1", "spec.application.image"
+    ),
+    _ours("our program is a field", {"command": ["sh"]}, "command", "spec.application.mainFile"),
+    _ours("our arguments are a field", {"args": ["a"]}, "args", "use spec.application.arguments"),
+    _ours(
+        "our resources are fields",
+        {"resources": {"limits": {"memory": "1Gi"}}},
+        *("resources", "use memory, cpuRequest and cpuLimit"),
+    ),
+    _ours(
+        "our variables stay as they are",
+        {"env": [{"name": "SLUICE_EXECUTORS", "value": "9"}]},
+        *("env[0].name", "SLUICE_EXECUTORS", "remove it"),
+    ),
+    _pod(
+        "a container has a name",
+        {"containers": [{"image": "sidecar:1"}]},
+        *("containers[0].name", "name the container", "'driver'"),
+    ),
+    _pod(
+        "an init container is not privileged",
+        {"initContainers": [{"name": "a", "securityContext": {"privileged": True}}]},
+        *("initContainers[0].securityContext.privileged", "True", _RESTRICTED),
+        pod="executor",
+    ),
+    *(
+        _pod(f"{field} is the operator's", {field: value}, field, str(value), remedy)
+        for field, value, remedy in (
+            ("serviceAccountName", "admin", "one service account for each job; remove it"),
+            ("restartPolicy", "Always", "the operator restarts drivers itself; remove it"),
+            ("nodeName", "node-1", "use nodeSelector or affinity"),
+            ("hostname", "clicks", "remove it"),
+            ("automountServiceAccountToken", False, "remove it"),
+            ("terminationGracePeriodSeconds", 5, "use spec.application.driver.stopDeadline"),
+        )
+    ),
+    _pod("containers are a list", {"containers": {"name": "a"}}, "containers", "must be a list"),
+    _pod("volumes are objects", {"volumes": ["a"]}, "volumes[0]", "'a'", "must be an object"),
+    _ours("variables are a list", {"env": {"A": "1"}}, "env", "must be a list"),
+    _operator(
+        "a template has nothing but metadata and spec",
+        _template("executor", {"containers": []}),
+        *("spec.application.executor.template.containers", "metadata and spec only"),
+    ),
+    _operator(
+        "a template's spec is an object",
+        _template("executor", {"spec": "none"}),
+        *("spec.application.executor.template.spec", "'none'", "must be an object"),
+    ),
+    _operator(
+        "a pod's name is the operator's",
+        _template("driver", {"metadata": {"name": "mine"}}),
+        *(
+            "spec.application.driver.template.metadata.name",
+            "'mine'",
+            "only labels and annotations",
+        ),
+    ),
+    _operator(
+        "our labels are the operator's",
+        _template("driver", {"metadata": {"labels": {"sluice.dev/job": "other"}}}),
+        *("spec.application.driver.template.metadata.labels", "'sluice.dev/job'", "remove it"),
+    ),
+)
+
+ROWS: tuple[Row, ...] = (
+    *_SIZES,
+    *_DURATIONS,
+    *_OBJECTIVES,
+    *_PLACES,
+    *_APPLICATION,
+    *_FORMS,
+    *_TEMPLATES,
+)
