@@ -525,7 +525,7 @@ _FORMS = (
     _server(
         "arguments are a list",
         {"application": {"arguments": "--fast"}},
-        *("spec.application.arguments", "--fast"),
+        "spec.application.arguments",
     ),
     _server(
         "arguments are texts",
