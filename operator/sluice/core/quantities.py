@@ -43,7 +43,8 @@ def format_duration(span: timedelta) -> str:
         return f"{seconds:.1f}s"
     if seconds < 120:
         return f"{seconds:.0f}s"
-    minutes, hours = round(seconds / 60), int(seconds // 3600)
+    minutes = round(seconds / 60)
+    hours = minutes // 60
     if minutes < 120:
         return f"{minutes}m"
     if hours < 48:

@@ -1,0 +1,229 @@
+"""What the conditions say of a job, in every state that it can be in."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.core import lifecycle, reporting
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.changes import Change, ChangeClass
+from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
+from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
+from sluice.core.record import Failure, Phase, Record
+from tests.support.jobs import NOW, driver, job, query, report
+
+JOB = job()
+STARTED = Record(incarnation=1, checkpoint=JOB.checkpoint_location)
+FAILURE = Failure(
+    incarnation=1, generation=1, reason="DriverFailed", message="exit code 1", at=NOW, exit_code=1
+)
+
+
+def claims(
+    seen: Observed,
+    record: Record = STARTED,
+    *,
+    of: StreamJob = JOB,
+    holder: JobKey | None = None,
+) -> dict[Condition, Claim]:
+    verdict = lifecycle.next_step(of, record, seen, holder=holder, now=NOW)
+    told = reporting.conditions_of(of, verdict, seen, holder=holder, now=NOW)
+    return {claim.type: claim for claim in told}
+
+
+def running(**changes: Any) -> Observed:
+    return Observed(driver=driver(JOB, **changes), report=report())
+
+
+STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
+    "a healthy job is ready": (
+        *(running(), STARTED),
+        *(Condition.READY, Status.TRUE, "Running", "runs as declared"),
+    ),
+    "a job without a pod has no driver": (
+        *(Observed(), Record()),
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "Pending", "No driver has been started yet"),
+    ),
+    "a pod that cannot be placed says why": (
+        running(
+            started=None,
+            phase=PodPhase.PENDING,
+            obstacle=("Unschedulable", "0/3 nodes are available"),
+        ),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "Unschedulable", "0/3 nodes are available"),
+    ),
+    "a driver whose agent is silent is not known to run": (
+        Observed(driver=driver(JOB), silence="GET /v1/state: ConnectTimeout"),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.UNKNOWN, "AgentSilent", "ConnectTimeout"),
+    ),
+    "a driver that is being deleted stops": (
+        running(deleting=True),
+        replace(STARTED, stopping="spec.application.image changed"),
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "Stopping", "spec.application.image changed"),
+    ),
+    "after a failure the pause is told": (
+        Observed(),
+        replace(STARTED, failures=2, last_failure=FAILURE, next_start=NOW + timedelta(seconds=42)),
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "DriverFailed", "Failure 2, next in 42s"),
+    ),
+    "a job that gave up says how to go on": (
+        Observed(),
+        replace(STARTED, failures=5, last_failure=FAILURE, gave_up=True),
+        *(Condition.READY, Status.FALSE, "DriverFailed", "change the spec to try again"),
+    ),
+    "a failed query is told with Spark's error class": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(active=False, failure=QueryFailure("STREAM_FAILED", "no such topic"))
+            ),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.FALSE, "QueryFailed", "STREAM_FAILED: no such topic"),
+    ),
+    "a program without a query is not known to progress": (
+        Observed(driver=driver(JOB), report=replace(report(), queries=())),
+        STARTED,
+        *(Condition.PROGRESSING, Status.UNKNOWN, "NoQuery", "has not started a query"),
+    ),
+    "a query that stands while rows wait does not progress": (
+        Observed(
+            driver=driver(JOB),
+            report=report(query(committed_at=NOW - timedelta(minutes=6), backlog_rows=120.0)),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "6m ago with 120 rows waiting"),
+    ),
+    "a query that stands because nothing comes is fine": (
+        Observed(
+            driver=driver(JOB),
+            report=report(query(committed_at=NOW - timedelta(hours=6), backlog_rows=0.0)),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "a job that has not committed yet is not ready": (
+        Observed(driver=driver(JOB), report=report(query(batch_id=None, committed_at=None))),
+        STARTED,
+        *(Condition.READY, Status.FALSE, "Starting", "No batch has been committed yet"),
+    ),
+    "an idle pod that ended tells its failure": (
+        Observed(
+            driver=driver(
+                JOB, phase=PodPhase.FAILED, ended=Termination(exit_code=3, message="boom", at=NOW)
+            )
+        ),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "DriverFailed", "exit code 3: boom"),
+    ),
+}
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+def test_each_state_has_its_condition(
+    state: tuple[Observed, Record, Condition, Status, str, str],
+) -> None:
+    seen, record, kind, status, reason, part = state
+    claim = claims(seen, record)[kind]
+    assert (claim.status, claim.reason) == (status, reason)
+    assert part in claim.message
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+def test_every_condition_is_always_told_with_a_reason_and_a_sentence(
+    state: tuple[Observed, Record, Condition, Status, str, str],
+) -> None:
+    told = claims(state[0], state[1])
+    assert list(told) == list(Condition)
+    assert all(claim.reason.isalnum() and claim.message for claim in told.values())
+
+
+def test_a_suspended_job_keeps_its_checkpoint() -> None:
+    told = claims(Observed(), of=job(suspend=True))[Condition.DRIVER_RUNNING]
+    assert (told.reason, told.status) == ("Suspended", Status.FALSE)
+    assert "the checkpoint is kept" in told.message
+
+
+def test_a_taken_checkpoint_names_the_job_that_has_it() -> None:
+    told = claims(Observed(), Record(), holder=JobKey("shop", "views"))
+    assert "used by StreamJob shop/views" in told[Condition.CHECKPOINT_HELD].message
+    assert told[Condition.READY].reason == "CheckpointInUse"
+
+
+def test_leaving_progress_behind_is_refused_with_the_annotation_that_allows_it() -> None:
+    record = replace(STARTED, checkpoint="claim://shop/checkpoints/old", last_batch=7)
+    told = claims(Observed(), record)[Condition.SPEC_APPLIED]
+    assert (told.status, told.reason) == (Status.FALSE, "MigrationRefused")
+    assert f"sluice.dev/allow-migration={JOB.checkpoint_location}" in told.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "reason"),
+    [
+        (ChangeClass.NONE, Status.TRUE, "UpToDate"),
+        (ChangeClass.LIVE, Status.TRUE, "Live"),
+        (ChangeClass.RESTART, Status.FALSE, "RestartNeeded"),
+        (ChangeClass.MIGRATION, Status.FALSE, "MigrationRefused"),
+    ],
+)
+def test_a_pending_change_says_what_it_takes(
+    kind: ChangeClass, status: Status, reason: str
+) -> None:
+    record = replace(STARTED, change=Change(kind=kind, fields=("executors.cores",)))
+    verdict = lifecycle.Verdict(step=lifecycle.WAIT, record=record, phase=Phase.RUNNING)
+    told = reporting.conditions_of(JOB, verdict, running(), holder=None, now=NOW)
+    claim = next(claim for claim in told if claim.type is Condition.SPEC_APPLIED)
+    assert (claim.status, claim.reason) == (status, reason)
+
+
+def test_fields_that_are_only_stored_are_named() -> None:
+    told = claims(Observed(), of=job(slo={"objective": 0.9}))[Condition.SPEC_IN_FORCE]
+    assert told.status is Status.FALSE
+    assert "spec.slo" in told.message
+
+
+def test_an_invalid_spec_is_not_ready_and_leaves_the_driver_alone() -> None:
+    told = {claim.type: claim for claim in reporting.invalid("spec.a: wrong", running())}
+    assert told[Condition.SPEC_VALID].message == "spec.a: wrong"
+    assert told[Condition.READY].status is Status.FALSE
+    assert "goes on with the last valid spec" in told[Condition.SPEC_APPLIED].message
+
+
+def test_the_time_of_a_condition_moves_with_its_status_only() -> None:
+    before = settle([holds(Condition.READY, "Running", "a")], (), 1, NOW)
+    later = NOW + timedelta(minutes=1)
+    same = settle([holds(Condition.READY, "Running", "b")], before, 2, later)
+    other = settle([fails(Condition.READY, "Stopping", "c")], before, 2, later)
+    assert (same[0].since, same[0].generation) == (NOW, 2)
+    assert other[0].since == later
+
+
+def reasons(news: Iterable[reporting.News]) -> list[str]:
+    return [item.reason for item in news]
+
+
+def test_news_are_told_once() -> None:
+    started = Record().with_start("s3a://b")
+    failed = started.with_failure(FAILURE, NOW)
+    assert reasons(reporting.news(Record(), started)) == ["DriverStarting"]
+    assert reasons(reporting.news(started, failed)) == ["DriverFailed"]
+    assert reasons(reporting.news(failed, replace(failed, gave_up=True))) == ["GaveUp"]
+    assert reasons(reporting.news(failed, failed)) == []
+
+
+def test_a_start_after_progress_says_where_it_goes_on() -> None:
+    before = replace(STARTED, last_batch=41)
+    (item,) = reporting.news(before, before.with_start("s3a://b"))
+    assert item.message == "Incarnation 2 starts, after batch 41"
+
+
+def test_a_refused_spec_is_news_until_it_is_valid_again() -> None:
+    refused = settle(reporting.invalid("spec.a: wrong", Observed()), (), 1, NOW)
+    before, after = Record(), replace(Record(), conditions=refused)
+    assert reasons(reporting.news(before, after)) == ["InvalidSpec"]
+    assert reasons(reporting.news(after, after)) == []
