@@ -14,15 +14,17 @@ from sluice.manifests import names
 
 Json = dict[str, Any]
 
+_KNOWN_CONDITIONS = frozenset(Condition)
+
 
 def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
     """The whole status of a job, ready to be applied."""
     queries = seen.report.queries if seen.report is not None else ()
     wanted = 0 if phase is Phase.SUSPENDED else job.executors.initial
-    return {
+    told = {
         **remembered(job.key, job.generation, record, phase),
         "replicas": seen.executors_running,
-        **_driver(seen),
+        "driver": _driver(seen),
         "executors": {"wanted": wanted, "running": seen.executors_running},
         "stream": _stream(queries),
         "summary": {
@@ -32,11 +34,12 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
             "lag": _lag_text(queries),
         },
     }
+    return _known(told)
 
 
 def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Json:
     """The part of the status that the operator reads back."""
-    return _without_none(
+    return _known(
         {
             "observedGeneration": generation,
             "phase": str(phase),
@@ -45,13 +48,11 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "selector": names.executor_selector(key),
             "failures": _failures(record),
             "change": {"kind": str(record.change.kind), "fields": list(record.change.fields)},
-            "checkpoint": _without_none(
-                {
-                    "location": record.checkpoint,
-                    "lastBatch": record.last_batch,
-                    "committedAt": _text(record.last_commit),
-                }
-            ),
+            "checkpoint": {
+                "location": record.checkpoint,
+                "lastBatch": record.last_batch,
+                "committedAt": _text(record.last_commit),
+            },
             "conditions": [_condition(claim) for claim in record.conditions],
         }
     )
@@ -74,7 +75,12 @@ def read_record(status: Mapping[str, Any]) -> Record:
             kind=ChangeClass(change.get("kind", "None")), fields=tuple(change.get("fields", ()))
         ),
         gave_up=failures.get("gaveUp", False),
-        conditions=tuple(_read_condition(condition) for condition in status.get("conditions", ())),
+        conditions=tuple(
+            _read_condition(condition)
+            for condition in status.get("conditions", ())
+            # A newer operator may have written conditions that this one does not know.
+            if condition["type"] in _KNOWN_CONDITIONS
+        ),
     )
 
 
@@ -90,14 +96,12 @@ def _failures(record: Record) -> Json:
             "generation": last.generation,
             "at": _text(last.at),
         }
-    return _without_none(
-        {
-            "inARow": record.failures,
-            "gaveUp": record.gave_up,
-            "nextStart": _text(record.next_start),
-            **told,
-        }
-    )
+    return {
+        "inARow": record.failures,
+        "gaveUp": record.gave_up,
+        "nextStart": _text(record.next_start),
+        **told,
+    }
 
 
 def _read_failure(failures: Mapping[str, Any]) -> Failure | None:
@@ -141,8 +145,7 @@ def _driver(seen: Observed) -> Json:
     if driver is None:
         return {}
     started = _text(driver.started)
-    told = {"pod": driver.name, "uid": driver.uid, "node": driver.node, "startedAt": started}
-    return {"driver": _without_none(told)}
+    return {"pod": driver.name, "uid": driver.uid, "node": driver.node, "startedAt": started}
 
 
 def _stream(queries: tuple[QueryReport, ...]) -> Json:
@@ -150,20 +153,18 @@ def _stream(queries: tuple[QueryReport, ...]) -> Json:
     waiting = _worst(
         query.backlog.total_seconds() for query in queries if query.backlog is not None
     )
-    return _without_none(
-        {
-            "arrivalRate": _total(query.arrival_rate for query in queries),
-            "processingRate": _total(query.processing_rate for query in queries),
-            "lagRows": _whole(_total(query.backlog_rows for query in queries)),
-            "lagSeconds": waiting,
-            "latencyP50": _worst(query.latency.get("p50") for query in queries),
-            "latencyP95": _worst(query.latency.get("p95") for query in queries),
-            "latencyP99": _worst(query.latency.get("p99") for query in queries),
-            "stateRows": _whole(_total(query.state_rows for query in queries)),
-            "stateBytes": _whole(_total(query.state_bytes for query in queries)),
-            "statePartitions": _whole(_worst(query.state_partitions for query in queries)),
-        }
-    )
+    return {
+        "arrivalRate": _total(query.arrival_rate for query in queries),
+        "processingRate": _total(query.processing_rate for query in queries),
+        "lagRows": _whole(_total(query.backlog_rows for query in queries)),
+        "lagSeconds": waiting,
+        "latencyP50": _worst(query.latency.get("p50") for query in queries),
+        "latencyP95": _worst(query.latency.get("p95") for query in queries),
+        "latencyP99": _worst(query.latency.get("p99") for query in queries),
+        "stateRows": _whole(_total(query.state_rows for query in queries)),
+        "stateBytes": _whole(_total(query.state_bytes for query in queries)),
+        "statePartitions": _whole(_worst(query.state_partitions for query in queries)),
+    }
 
 
 def _total(numbers: Any) -> float | None:
@@ -197,8 +198,14 @@ def _lag_text(queries: tuple[QueryReport, ...]) -> str:
     )
 
 
-def _without_none(told: Json) -> Json:
-    return {name: value for name, value in told.items() if value is not None}
+def _known(told: Json) -> Json:
+    """What is known, without empty parts.
+
+    The API server merges an applied `{}` or `[]` with what it must take away from it into a null, which the
+    schema then refuses; a part that is not mentioned is taken away as a whole.
+    """
+    parts = {name: _known(part) if isinstance(part, dict) else part for name, part in told.items()}
+    return {name: part for name, part in parts.items() if part not in (None, {}, [])}
 
 
 def _text(moment: datetime | None, timespec: str = "milliseconds") -> str | None:
