@@ -703,6 +703,16 @@ _TEMPLATES = (
         *("spec.application.executor.template.spec", "'none'", "must be an object"),
     ),
     _operator(
+        "labels are an object",
+        _template("driver", {"metadata": {"labels": ["team=web"]}}),
+        *("spec.application.driver.template.metadata.labels", "must be an object"),
+    ),
+    _pod(
+        "a security context is an object",
+        {"securityContext": "none"},
+        *("securityContext", "'none'", "must be an object"),
+    ),
+    _operator(
         "a pod's name is the operator's",
         _template("driver", {"metadata": {"name": "mine"}}),
         *(

@@ -44,9 +44,7 @@ def template_problems(template: Json, path: str, container: str) -> Iterator[Pro
     """Everything that a pod template at `path` asks for and cannot have."""
     for key in sorted(template.keys() - {"metadata", "spec"}):
         yield Problem(f"{path}.{key}", None, "a pod template has metadata and spec only; remove it")
-    for part in ("metadata", "spec"):
-        if part in template and not isinstance(template[part], Mapping):
-            yield Problem(f"{path}.{part}", template[part], "must be an object")
+    yield from _object_problems(template, path, ("metadata", "spec"))
     yield from _metadata_problems(_mapping(template.get("metadata")), f"{path}.metadata")
     yield from _spec_problems(_mapping(template.get("spec")), f"{path}.spec", container)
 
@@ -55,6 +53,7 @@ def _metadata_problems(metadata: Json, path: str) -> Iterator[Problem]:
     for key in sorted(metadata.keys() - {"labels", "annotations"}):
         remedy = "only labels and annotations can be added; remove it"
         yield Problem(f"{path}.{key}", _shown(metadata[key]), remedy)
+    yield from _object_problems(metadata, path, ("labels", "annotations"))
     for group in ("labels", "annotations"):
         for key in _mapping(metadata.get(group)):
             if key.startswith(_OUR_PREFIX):
@@ -64,6 +63,7 @@ def _metadata_problems(metadata: Json, path: str) -> Iterator[Problem]:
 
 def _spec_problems(spec: Json, path: str, container: str) -> Iterator[Problem]:
     yield from _list_problems(spec, path, _LISTS)
+    yield from _object_problems(spec, path, ("securityContext",))
     for flag in _HOST_FLAGS:
         if spec.get(flag):
             yield Problem(f"{path}.{flag}", True, _RESTRICTED)
@@ -80,7 +80,7 @@ def _spec_problems(spec: Json, path: str, container: str) -> Iterator[Problem]:
 def _list_problems(parent: Json, path: str, names: Sequence[str]) -> Iterator[Problem]:
     """Lists are merged item by item, so each must be one, and hold objects."""
     for name in names:
-        value = parent.get(name, [])
+        value = parent.get(name) or []
         if not isinstance(value, list):
             yield Problem(f"{path}.{name}", _shown(value), "must be a list")
             continue
@@ -89,8 +89,17 @@ def _list_problems(parent: Json, path: str, names: Sequence[str]) -> Iterator[Pr
                 yield Problem(f"{path}.{name}[{index}]", item, "must be an object")
 
 
+def _object_problems(parent: Json, path: str, names: Sequence[str]) -> Iterator[Problem]:
+    """Objects are merged key by key; anything else would take the place of ours."""
+    for name in names:
+        value = parent.get(name)
+        if value is not None and not isinstance(value, Mapping):
+            yield Problem(f"{path}.{name}", _shown(value), "must be an object")
+
+
 def _container_problems(item: Json, path: str, container: str) -> Iterator[Problem]:
     yield from _list_problems(item, path, _LISTS_OF_CONTAINERS)
+    yield from _object_problems(item, path, ("securityContext",))
     if not item.get("name"):
         yield Problem(f"{path}.name", None, f"name the container; ours is {container!r}")
     if item.get("name") == container:

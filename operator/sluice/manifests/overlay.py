@@ -27,6 +27,9 @@ def overlay(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _merged(key: str, ours: Any, theirs: Any) -> Any:
+    if theirs is None:
+        # YAML's way to say nothing; it must not take our labels or our security context away.
+        return ours
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         return overlay(ours, theirs)
     if isinstance(ours, list) and isinstance(theirs, list):

@@ -18,10 +18,8 @@ _POD_SECURITY: Json = {
     "fsGroupChangePolicy": "OnRootMismatch",
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-_CONTAINER_SECURITY: Json = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"]},
+_RESTRICTED_CONTAINER: Json = {
+    "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 }
 
 
@@ -52,15 +50,15 @@ def driver_pod(job: StreamJob, incarnation: int) -> Json:
             "imagePullSecrets": [{"name": name} for name in application.image_pull_secrets],
         },
     }
-    return overlay(base, application.driver.template)
+    return _restricted(overlay(base, application.driver.template))
 
 
 def executor_template(job: StreamJob, incarnation: int) -> Json:
     """What Spark makes executors from; Spark adds image, command, resources and its own volumes."""
     container: Json = {
         "name": names.EXECUTOR,
-        "env": [*_user_environment(job), _spark_auth(job), {"name": "HOME", "value": "/tmp"}],
-        "securityContext": _CONTAINER_SECURITY,
+        "env": [*_with_the_users(_python_variables(job), job), _spark_auth(job)],
+        "securityContext": {"readOnlyRootFilesystem": True},
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *_checkpoint_mount(job.checkpoint)],
     }
     base = {
@@ -75,7 +73,16 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
             "volumes": [{"name": "tmp", "emptyDir": {}}, *_checkpoint_volume(job.checkpoint)],
         },
     }
-    return overlay(base, job.application.executor.template)
+    return _restricted(overlay(base, job.application.executor.template))
+
+
+def _restricted(pod: Json) -> Json:
+    """The pod with the users' own containers restricted like ours, which a namespace may insist on."""
+    spec = dict(pod["spec"])
+    for group in ("initContainers", "containers"):
+        if spec.get(group):
+            spec[group] = [overlay(_RESTRICTED_CONTAINER, container) for container in spec[group]]
+    return {**pod, "spec": spec}
 
 
 def _driver_container(job: StreamJob, incarnation: int) -> Json:
@@ -100,7 +107,7 @@ def _driver_container(job: StreamJob, incarnation: int) -> Json:
             {"name": "ui", "containerPort": names.UI_PORT},
         ],
         "resources": _resources(application.driver),
-        "securityContext": _CONTAINER_SECURITY,
+        "securityContext": {"readOnlyRootFilesystem": True},
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             {"name": "tmp", "mountPath": "/tmp"},
@@ -132,14 +139,16 @@ def _environment(job: StreamJob, incarnation: int) -> list[Json]:
         "SLUICE_STOP_DEADLINE_SECONDS": str(int(job.application.stop_deadline.total_seconds())),
         "SPARK_CONF_DIR": names.CONF_DIRECTORY,
         "PYSPARK_SUBMIT_ARGS": submit,
-        "PYTHONUNBUFFERED": "1",
-        "HOME": "/tmp",
     }
-    if job.application.python_path:
-        plain["PYTHONPATH"] = ":".join(job.application.python_path)
     address = {"name": "SLUICE_POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    variables = [{"name": name, "value": value} for name, value in plain.items()]
-    return [address, *variables, *_user_environment(job)]
+    return [address, *_with_the_users({**plain, **_python_variables(job)}, job)]
+
+
+def _python_variables(job: StreamJob) -> dict[str, str]:
+    variables = {"PYTHONUNBUFFERED": "1", "HOME": "/tmp"}
+    if job.application.python_path:
+        variables["PYTHONPATH"] = ":".join(job.application.python_path)
+    return variables
 
 
 def _sources(job: StreamJob) -> dict[str, str]:
@@ -153,8 +162,12 @@ def _sources(job: StreamJob) -> dict[str, str]:
     }
 
 
-def _user_environment(job: StreamJob) -> list[Json]:
-    return [dict(variable) for variable in job.application.environment]
+def _with_the_users(ours: dict[str, str], job: StreamJob) -> list[Json]:
+    """Our variables and then the user's, which may refer to ours; of two with one name, theirs."""
+    theirs = [dict(variable) for variable in job.application.environment]
+    taken = {variable["name"] for variable in theirs}
+    kept = [{"name": name, "value": value} for name, value in ours.items() if name not in taken]
+    return [*kept, *theirs]
 
 
 def _spark_auth(job: StreamJob) -> Json:

@@ -105,8 +105,10 @@ def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:
 def _document(
     metadata: Json, canonical: Callable[[object], dict[str, Any]]
 ) -> dict[str, Any] | None:
-    text = metadata.get("annotations", {}).get(names.SPEC_ANNOTATION)
-    return canonical(json.loads(text)) if text is not None else None
+    try:
+        return canonical(json.loads(metadata["annotations"][names.SPEC_ANNOTATION]))
+    except (KeyError, ValueError):
+        return None
 
 
 def _time(text: str | None) -> datetime | None:

@@ -90,19 +90,26 @@ def _resources(job: StreamJob) -> dict[str, str]:
     return settings
 
 
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
+
+
 def properties(settings: Mapping[str, str]) -> str:
     """Settings as a Java properties file, sorted, escaped so that each value is read back as it is."""
     return "".join(
-        f"{_escape(name, ' :=')} {_escape(value, '')}\n" for name, value in sorted(settings.items())
+        f"{_escape(name, ' :=')}={_escape(value, '')}\n" for name, value in sorted(settings.items())
     )
 
 
 def _escape(text: str, separators: str) -> str:
-    escaped = (
-        text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    )
+    escaped = text.translate(_ESCAPES)
     for separator in separators:
         escaped = escaped.replace(separator, f"\\{separator}")
     if escaped[:1] in (" ", "#", "!"):
         escaped = f"\\{escaped}"
-    return "".join(char if ord(char) < 127 else f"\\u{ord(char):04x}" for char in escaped)
+    return "".join(char if char.isascii() else _utf16(char) for char in escaped)
+
+
+def _utf16(char: str) -> str:
+    """A character as Java's escapes for it: two for one outside the basic plane."""
+    units = char.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
