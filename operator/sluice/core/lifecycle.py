@@ -237,9 +237,18 @@ def _running(
         record = replace(record, failures=0)
     phase = _phase_of(driver, report)
     wanted = job.executors.initial
-    if report is not None and report.phase == "running" and report.target not in (None, wanted):
+    if report is not None and _has_other_executors(report, wanted):
         return Verdict(step=SetExecutors(target=wanted), record=record, phase=phase)
     return Verdict(step=WAIT, record=record, phase=phase)
+
+
+def _has_other_executors(report: AgentReport, wanted: int) -> bool:
+    """Whether the driver aims at another number, or has more: one that was still starting when the number
+    was lowered registers afterwards, and Spark keeps it.
+    """
+    if report.phase != "running" or report.target is None:
+        return False
+    return report.target != wanted or (report.registered or 0) > wanted
 
 
 def _has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bool:

@@ -192,6 +192,13 @@ def test_a_new_number_of_executors_is_given_to_the_running_driver() -> None:
     assert settled.step == Wait()
 
 
+def test_an_executor_that_registers_after_the_number_was_lowered_is_removed() -> None:
+    of = job()
+    late = report(target=2, registered=3)
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=late))
+    assert verdict.step == SetExecutors(target=2)
+
+
 def test_a_checkpoint_that_another_job_has_keeps_the_driver_from_starting() -> None:
     verdict = look(job(), Record(), Observed(), holder=JobKey("shop", "first"))
     assert verdict.step == Wait()
