@@ -154,6 +154,8 @@ def _without_defaults(node: Json) -> Json:
         stripped["properties"] = {
             name: _without_defaults(child) for name, child in node["properties"].items()
         }
+    if "items" in node:
+        stripped["items"] = _without_defaults(node["items"])
     return stripped
 
 

@@ -28,7 +28,7 @@ def test_the_reader_of_these_tests_knows_java_s_rules() -> None:
         "a": "b",
         "c": "d",
         "e": "f",
-        "g h": "i   j",
+        "g h": "ij",
         "k": "",
         "l": "ü",
     }

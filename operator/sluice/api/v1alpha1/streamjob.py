@@ -43,7 +43,8 @@ class StreamJobSpec(Model):
     utility: Utility | None = Field(None, description="Its worth, for sharing a cluster.")
     restart: Restart = Field(default=Restart(), description="How a failed driver is started again.")
     suspend: bool = Field(
-        False, description="true stops the job and keeps its checkpoint; false resumes it."
+        False,
+        description="Whether the job is stopped, with its checkpoint kept. `false` resumes it there.",
     )
 
 
@@ -51,7 +52,7 @@ class DriverStatus(Model):
     """The present driver."""
 
     pod: str = Field(description="Name of its pod.")
-    uid: str = Field(description="uid of its pod.")
+    uid: str = Field(description="The uid of its pod.")
     node: str | None = Field(None, description="Node that it runs on.")
     started_at: str | None = Field(None, description="When its container started.")
 
@@ -103,10 +104,10 @@ class StreamStatus(Model):
     lag_seconds: float | None = Field(None, description="Age of the oldest row that waits.")
     latency_p50: float | None = Field(None, description="Median latency of a record, in seconds.")
     latency_p95: float | None = Field(
-        None, description="95th percentile of the latency, in seconds."
+        None, description="The 95th percentile of the latency, in seconds."
     )
     latency_p99: float | None = Field(
-        None, description="99th percentile of the latency, in seconds."
+        None, description="The 99th percentile of the latency, in seconds."
     )
     state_rows: int | None = Field(None, description="Rows of state.")
     state_bytes: int | None = Field(None, description="Memory of the state, in bytes.")
@@ -118,8 +119,8 @@ class StreamStatus(Model):
 class Summary(Model):
     """Short texts for the columns of `kubectl get`."""
 
-    executors: str = Field("", description="running/wanted")
-    latency: str = Field("", description="95th percentile of the latency.")
+    executors: str = Field("", description="Those that run and those that are wanted: 2/3.")
+    latency: str = Field("", description="The 95th percentile of the latency.")
     slo: str = Field("", description="The declared objective.")
     lag: str = Field("", description="Rows that wait, and for how long.")
 

@@ -1,0 +1,98 @@
+"""From a stored StreamJob to the core's record: defaults and derived sizes."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.api import convert
+from sluice.core.quantities import MEBIBYTE
+from tests.support.jobs import job, resource
+
+APPLICATION = resource()["spec"]["application"]
+
+
+def application(**changes: Any) -> dict[str, Any]:
+    return {**APPLICATION, **changes}
+
+
+def test_a_short_spec_gets_sensible_defaults() -> None:
+    of = job(executors={})
+    assert (of.executors.minimum, of.executors.maximum, of.executors.initial) == (1, 10, 1)
+    assert of.restart.initial == timedelta(seconds=10)
+    assert of.application.stop_deadline == timedelta(seconds=30)
+    assert of.suspend is False
+    assert of.not_in_force == ()
+
+
+def test_a_job_starts_with_its_fewest_executors_unless_told_otherwise() -> None:
+    assert job(executors={"min": 3, "max": 5}).executors.initial == 3
+    assert job(executors={"min": 3, "max": 5, "initial": 4}).executors.initial == 4
+
+
+@pytest.mark.parametrize(
+    ("declared", "overhead"),
+    [({}, 409), ({"memory": "512Mi"}, 384), ({"memoryOverhead": "64Mi"}, 64)],
+)
+def test_a_driver_has_forty_percent_overhead_and_at_least_384_mebibytes(
+    declared: dict[str, str], overhead: int
+) -> None:
+    shape = job(application=application(driver=declared)).application.driver
+    assert shape.overhead // MEBIBYTE == overhead
+
+
+@pytest.mark.parametrize(("memory", "overhead"), [("1Gi", 384), ("8Gi", 819)])
+def test_an_executor_has_ten_percent_overhead_and_at_least_384_mebibytes(
+    memory: str, overhead: int
+) -> None:
+    assert job(executors={"memory": memory}).application.executor.overhead // MEBIBYTE == overhead
+
+
+def test_an_executor_reserves_a_core_for_each_task_slot() -> None:
+    assert job(executors={"cores": 3}).application.executor.cpu_request == 3000
+
+
+def test_a_place_has_one_name_however_it_is_written() -> None:
+    for path in ("a/b", "/a/b", "a//b/", "/a/b/"):
+        of = job(checkpoint={"claim": "c", "path": path})
+        assert of.checkpoint_location == "claim://shop/c/a/b"
+        assert of.checkpoint.url == "file:///checkpoint/a/b"
+
+
+def test_the_same_claim_in_another_namespace_is_another_place() -> None:
+    assert job(namespace="a").checkpoint_location != job(namespace="b").checkpoint_location
+
+
+def test_a_uri_is_one_place_with_and_without_a_slash_at_its_end() -> None:
+    one, other = (job(checkpoint={"uri": f"s3a://b/c{end}"}) for end in ("", "/"))
+    assert one.checkpoint_location == other.checkpoint_location == "s3a://b/c"
+
+
+def test_the_objective_is_told_in_a_few_words() -> None:
+    slo = {
+        "latency": {"percentile": 0.99, "bound": "5s"},
+        "throughput": {"minimum": 12_000},
+        "objective": 0.999,
+    }
+    assert job(slo=slo).slo == "p99<5s ≥12.0k/s 99.9%"
+
+
+def test_fields_that_this_version_only_stores_are_named() -> None:
+    of = job(slo={}, scaling={"mode": "Auto"}, recovery={"target": "1m"})
+    assert of.not_in_force == ("slo", "recovery", "scaling")
+    assert job(scaling={"mode": "Off"}).not_in_force == ()
+
+
+def test_unknown_fields_of_a_newer_version_are_ignored() -> None:
+    assert job(fieldOfAnotherVersion={"a": 1}).document == job().document
+
+
+def test_defaults_written_out_are_no_change_of_the_spec() -> None:
+    short = job(executors={})
+    spelt = job(executors={"min": 1, "max": 10, "cores": 1, "memory": "1Gi"}, suspend=False)
+    assert short.document == spelt.document
+
+
+def test_a_document_read_again_stays_the_same() -> None:
+    document = job(slo={"latency": {"bound": "5s"}}).document
+    assert convert.spec_document(document) == document

@@ -1,0 +1,147 @@
+"""The CRD is one that Kubernetes takes, and every field says what it means."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from sluice.api import crds
+from sluice.cli import main
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = crds.streamjob_crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+def fields(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """All parts of a schema with their paths."""
+    yield path, node
+    for name, child in node.get("properties", {}).items():
+        yield from fields(child, f"{path}.{name}")
+    for inner in ("items", "additionalProperties"):
+        if inner in node:
+            yield from fields(node[inner], f"{path}[]")
+
+
+PARTS = [(path or "object", node) for path, node in fields(SCHEMA)]
+DESCRIBED = [
+    (path, node)
+    for path, node in fields(SCHEMA)
+    if path.startswith((".spec", ".status")) and not path.endswith("[]")
+]
+
+
+@pytest.mark.parametrize(("path", "node"), PARTS, ids=[path for path, _ in PARTS])
+def test_the_schema_is_structural(path: str, node: dict[str, Any]) -> None:
+    forbidden = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "title", "const", "nullable"}
+    assert not node.keys() & forbidden
+    assert "type" in node
+    assert not ("properties" in node and "additionalProperties" in node)
+    assert not isinstance(node.get("exclusiveMinimum", True), float | int) or isinstance(
+        node.get("exclusiveMinimum", True), bool
+    )
+
+
+@pytest.mark.parametrize(("path", "node"), DESCRIBED, ids=[path for path, _ in DESCRIBED])
+def test_every_field_is_described_by_a_sentence(path: str, node: dict[str, Any]) -> None:
+    text = node.get("description", "")
+    assert text[:1].isupper()
+    assert text.endswith(".")
+
+
+def test_every_text_and_list_that_rules_look_at_has_a_limit() -> None:
+    for path, node in fields(SCHEMA["properties"]["spec"]):
+        if node["type"] == "string" and "enum" not in node:
+            assert "maxLength" in node, path
+        if node["type"] == "array" and path != ".status.conditions":
+            assert "maxItems" in node, path
+
+
+def test_every_rule_has_a_message_and_points_at_a_field() -> None:
+    for path, node in fields(SCHEMA):
+        for rule in node.get("x-kubernetes-validations", []):
+            assert rule["messageExpression"], path
+            if node["type"] == "object":
+                assert rule["fieldPath"].startswith("."), path
+
+
+def test_a_status_has_no_defaults() -> None:
+    assert not [path for path, node in fields(SCHEMA["properties"]["status"]) if "default" in node]
+
+
+def test_the_scale_subresource_names_fields_that_exist() -> None:
+    scale = crds.streamjob_crd()["spec"]["versions"][0]["subresources"]["scale"]
+    known = dict(fields(SCHEMA))
+    assert {path for path in scale.values() if path not in known} == set()
+
+
+def test_every_column_of_kubectl_get_shows_a_field_that_exists() -> None:
+    known = dict(fields(SCHEMA))
+    for column in crds.streamjob_crd()["spec"]["versions"][0]["additionalPrinterColumns"]:
+        path = column["jsonPath"].partition("[?")[0]
+        assert path in known or path.startswith(".metadata"), path
+
+
+class Choice(BaseModel):
+    """A model that Kubernetes cannot express."""
+
+    value: int | str
+
+
+class Pair(BaseModel):
+    """Another one."""
+
+    value: tuple[int, str]
+
+
+class One(BaseModel):
+    """A constant is an enumeration of one."""
+
+    value: Literal["a"]
+
+
+@pytest.mark.parametrize("model", [Choice, Pair])
+def test_what_kubernetes_cannot_express_is_refused_when_it_is_written(
+    model: type[BaseModel],
+) -> None:
+    with pytest.raises(TypeError, match="a structural schema cannot express"):
+        crds.structural_schema(model)
+
+
+def test_a_constant_becomes_an_enumeration() -> None:
+    node = crds.structural_schema(One)["properties"]["value"]
+    assert node["enum"] == ["a"]
+    assert "const" not in node
+
+
+def test_the_generated_files_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["crds", "--check"]) == 0
+
+
+def test_checking_fails_on_a_stale_file_and_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["crds", "--write"]) == 0
+    assert main(["crds", "--check"]) == 0
+    stale = tmp_path / "charts/sluice/crds/streamjobs.yaml"
+    stale.write_text(stale.read_text().replace("minimum: 1", "minimum: 0", 1))
+    assert main(["crds", "--check"]) == 1
+    told = capsys.readouterr().err
+    assert "charts/sluice/crds/streamjobs.yaml" in told
+    assert "make generate" in told
+
+
+def test_printing_gives_the_crd(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crds"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == crds.streamjob_crd()
+
+
+def test_the_reference_names_every_field_of_the_spec() -> None:
+    page = crds.reference_page()
+    for path, _ in fields(SCHEMA["properties"]["spec"], "spec"):
+        if path != "spec" and not path.endswith("[]"):
+            assert f"`{path}`" in page

@@ -1,0 +1,71 @@
+"""What a driver needs around it."""
+
+import base64
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.core.podsecurity import template_problems
+from sluice.manifests.children import agent_token, children
+from tests.support.jobs import job
+from tests.support.properties import read_properties
+
+KEY = b"k" * 32
+
+
+def by_kind(**changes: Any) -> dict[str, dict[str, Any]]:
+    stages = children(job(**changes), 3, agent=b"PK", key=KEY)
+    return {body["kind"]: body for stage in stages for body in stage}
+
+
+def test_a_driver_may_do_to_pods_and_its_configuration_what_spark_does_and_no_more() -> None:
+    rules = by_kind()["Role"]["rules"]
+    verbs = {resource: set(rule["verbs"]) for rule in rules for resource in rule["resources"]}
+    assert set(verbs) == {"pods", "configmaps"}
+    assert not (verbs["configmaps"] | verbs["pods"]) & {"*", "patch", "update"}
+
+
+def test_nobody_is_bound_to_a_role_before_it_is_there() -> None:
+    stages = [{body["kind"] for body in stage} for stage in children(job(), 3, agent=b"", key=KEY)]
+    binding = next(number for number, kinds in enumerate(stages) if "RoleBinding" in kinds)
+    role = next(number for number, kinds in enumerate(stages) if "Role" in kinds)
+    assert role < binding
+
+
+def test_all_children_go_with_their_job() -> None:
+    for body in by_kind().values():
+        assert body["metadata"]["ownerReferences"][0]["uid"] == job().uid
+        assert body["metadata"]["labels"]["sluice.dev/job"] == "clicks"
+
+
+def test_the_settings_carry_the_incarnation_and_no_secret() -> None:
+    data = by_kind()["ConfigMap"]["data"]
+    settings = read_properties(data["spark-defaults.conf"])
+    assert settings["spark.kubernetes.executor.podNamePrefix"] == "clicks-3"
+    secret = base64.b64decode(by_kind()["Secret"]["data"]["secret"]).decode()
+    assert secret not in json.dumps(data)
+
+
+def test_executors_get_a_template_that_keeps_the_restricted_standard() -> None:
+    template = json.loads(by_kind()["ConfigMap"]["data"]["executor.yaml"])
+    assert template["spec"]["securityContext"]["runAsNonRoot"] is True
+    named = {"spec": {"containers": [{"name": "a", **template["spec"]["containers"][0]}]}}
+    assert list(template_problems(named, "pod", "none")) == []
+
+
+def test_executors_read_the_secret_that_the_driver_reads() -> None:
+    data = by_kind()["Secret"]["data"]
+    once = base64.b64decode(data["env"])
+    assert base64.b64decode(once) == base64.b64decode(data["secret"])
+
+
+@given(one=st.text(), other=st.text())
+def test_each_job_has_a_token_of_its_own(one: str, other: str) -> None:
+    assert (agent_token(one, KEY) == agent_token(other, KEY)) == (one == other)
+
+
+def test_a_token_cannot_be_told_without_the_operators_key() -> None:
+    assert agent_token("uid", KEY) != agent_token("uid", b"another")
+    assert agent_token("uid", KEY) == agent_token("uid", KEY)

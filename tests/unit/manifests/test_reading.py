@@ -1,0 +1,162 @@
+"""What a pod of the API server tells."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.api import convert
+from sluice.core.observations import DriverPod, PodPhase, Termination
+from sluice.manifests import reading
+from sluice.manifests.pods import driver_pod
+from tests.support.jobs import job
+
+STARTED = "2026-03-01T11:59:00Z"
+ENDED = "2026-03-01T12:00:00Z"
+
+
+def pod(*, annotations: dict[str, str] | None = None, **status: Any) -> dict[str, Any]:
+    """The driver pod of a job, as it is stored."""
+    made = driver_pod(job(), 3)
+    if annotations is not None:
+        made["metadata"]["annotations"] = annotations
+    made["metadata"] |= {"uid": "pod-3", "creationTimestamp": STARTED}
+    return {**made, "status": {"phase": "Pending", **status}}
+
+
+def read(stored: dict[str, Any]) -> DriverPod:
+    return reading.driver_pod(stored, convert.spec_document)
+
+
+def state(**state: Any) -> list[dict[str, Any]]:
+    """The state of the driver's container, behind that of another one."""
+    other = {"name": "proxy", "state": {"running": {"startedAt": "2020-01-01T00:00:00Z"}}}
+    return [other, {"name": "driver", "state": state}]
+
+
+def test_a_running_pod_tells_where_and_since_when() -> None:
+    seen = read(
+        pod(
+            phase="Running",
+            podIP="198.18.1.2",
+            containerStatuses=state(running={"startedAt": STARTED}),
+        )
+    )
+    assert seen.phase is PodPhase.RUNNING
+    assert seen.started == datetime(2026, 3, 1, 11, 59, tzinfo=UTC)
+    assert (seen.address, seen.incarnation, seen.owner_uid) == ("198.18.1.2", 3, job().uid)
+    assert seen.ended is None
+    assert seen.obstacle is None
+
+
+@pytest.mark.parametrize(
+    ("status", "obstacle"),
+    [
+        (
+            {
+                "containerStatuses": state(
+                    waiting={"reason": "ErrImagePull", "message": "not found"}
+                )
+            },
+            ("ErrImagePull", "not found"),
+        ),
+        (
+            {"containerStatuses": state(waiting={"reason": "CreateContainerConfigError"})},
+            ("CreateContainerConfigError", "CreateContainerConfigError"),
+        ),
+        (
+            {
+                "conditions": [
+                    {
+                        "type": "PodScheduled",
+                        "status": "False",
+                        "reason": "Unschedulable",
+                        "message": "0/3 nodes are available",
+                    }
+                ]
+            },
+            ("Unschedulable", "0/3 nodes are available"),
+        ),
+        ({"containerStatuses": state(waiting={"reason": "ContainerCreating"})}, None),
+        ({"conditions": [{"type": "PodScheduled", "status": "True"}]}, None),
+        ({}, None),
+    ],
+)
+def test_what_keeps_a_pod_from_starting_is_told(
+    status: dict[str, Any], obstacle: tuple[str, str] | None
+) -> None:
+    assert read(pod(**status)).obstacle == obstacle
+
+
+@pytest.mark.parametrize(
+    ("status", "ended"),
+    [
+        (
+            state(terminated={"exitCode": 3, "message": "  boom\n", "finishedAt": ENDED}),
+            Termination(exit_code=3, message="boom", at=datetime(2026, 3, 1, 12, tzinfo=UTC)),
+        ),
+        (
+            state(terminated={"exitCode": 137, "reason": "OOMKilled"}),
+            Termination(exit_code=137, reason="OOMKilled"),
+        ),
+        (
+            state(terminated={"exitCode": 1, "message": '{"class": "KeyError", "message": "k"}'}),
+            Termination(exit_code=1, message="KeyError: k"),
+        ),
+    ],
+)
+def test_an_ended_container_tells_how(status: list[dict[str, Any]], ended: Termination) -> None:
+    assert read(pod(phase="Failed", containerStatuses=status)).ended == ended
+
+
+def test_of_a_long_message_the_end_is_kept() -> None:
+    ended = read(
+        pod(
+            phase="Failed",
+            containerStatuses=state(terminated={"exitCode": 1, "message": "x" * 4000 + "cause"}),
+        )
+    ).ended
+    assert ended is not None
+    assert ended.message.endswith("cause")
+    assert len(ended.message) == 1000
+
+
+def test_an_evicted_pod_tells_why_although_no_container_does() -> None:
+    ended = read(pod(phase="Failed", reason="Evicted", message="node is low on memory")).ended
+    assert ended == Termination(
+        exit_code=-1, reason="Evicted", message="Evicted: node is low on memory"
+    )
+
+
+def test_a_driver_that_ended_tells_when_it_had_started() -> None:
+    terminated = {"exitCode": 1, "startedAt": STARTED, "finishedAt": ENDED}
+    seen = read(pod(phase="Failed", containerStatuses=state(terminated=terminated)))
+    assert seen.is_over
+    assert seen.started == datetime(2026, 3, 1, 11, 59, tzinfo=UTC)
+
+
+def test_a_pod_that_was_told_to_go_is_leaving() -> None:
+    stored = pod(phase="Running")
+    stored["metadata"]["deletionTimestamp"] = ENDED
+    assert read(stored).deleting
+    assert not reading.is_running(stored)
+
+
+def test_the_document_of_a_pod_has_the_defaults_of_today() -> None:
+    sparse = (
+        '{"application": {"image": "a", "mainFile": "/a.py"}, "checkpoint": {"claim": "c"},'
+        ' "fieldOfAnotherVersion": 1}'
+    )
+    document = read(pod(annotations={"sluice.dev/spec": sparse})).document
+    assert document is not None
+    assert document["restart"] == job().document["restart"]
+    assert "fieldOfAnotherVersion" not in document
+
+
+@pytest.mark.parametrize("annotations", [{}, {"sluice.dev/spec": "{not JSON"}])
+def test_a_document_that_cannot_be_read_is_none(annotations: dict[str, str]) -> None:
+    assert read(pod(annotations=annotations)).document is None
+
+
+def test_the_document_of_a_pod_equals_that_of_its_job() -> None:
+    assert read(pod()).document == job().document

@@ -1,0 +1,135 @@
+"""The status: what is remembered reads back equal, and what is told is what was seen."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.api.v1alpha1.streamjob import StreamJobStatus
+from sluice.core.application import JobKey
+from sluice.core.changes import NO_CHANGE, Change, ChangeClass
+from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.observations import Observed
+from sluice.core.record import Failure, Phase, Record
+from sluice.manifests.status import read_record, remembered, status_of
+from tests.support.jobs import NOW, driver, job, query, report
+
+KEY = JobKey("shop", "clicks")
+
+numbers = st.integers(0, 10**6)
+words = st.text(min_size=1, max_size=20)
+
+
+def moments(step: timedelta) -> st.SearchStrategy[datetime]:
+    """Times as fine as they are stored."""
+    return st.integers(0, 10**6).map(lambda count: datetime(2026, 1, 1, tzinfo=UTC) + count * step)
+
+
+millis = moments(timedelta(milliseconds=7))
+seconds = moments(timedelta(seconds=1))
+failures = st.builds(
+    Failure,
+    incarnation=numbers,
+    generation=numbers,
+    reason=words,
+    message=st.text(),
+    at=millis,
+    exit_code=st.none() | st.integers(-1, 255),
+)
+changes = st.builds(
+    Change,
+    kind=st.sampled_from([ChangeClass.LIVE, ChangeClass.RESTART, ChangeClass.MIGRATION]),
+    fields=st.lists(words, max_size=3).map(tuple),
+)
+claims = st.builds(
+    Claim,
+    type=st.sampled_from(Condition),
+    status=st.sampled_from(Status),
+    reason=words,
+    message=st.text(),
+    generation=numbers,
+    since=seconds,
+)
+records = st.builds(
+    Record,
+    incarnation=numbers,
+    failures=numbers,
+    last_failure=st.none() | failures,
+    next_start=st.none() | millis,
+    stopping=st.none() | words,
+    checkpoint=st.none() | words,
+    last_batch=st.none() | numbers,
+    last_commit=st.none() | millis,
+    change=st.just(NO_CHANGE) | changes,
+    gave_up=st.booleans(),
+    conditions=st.lists(claims, max_size=3, unique_by=lambda claim: claim.type).map(tuple),
+)
+
+
+@given(record=records, phase=st.sampled_from(Phase))
+def test_what_is_remembered_reads_back_equal(record: Record, phase: Phase) -> None:
+    assert read_record(remembered(KEY, 3, record, phase)) == record
+
+
+@given(record=records, phase=st.sampled_from(Phase))
+def test_each_field_of_a_status_is_in_the_schema(record: Record, phase: Phase) -> None:
+    of = job()
+    told = status_of(of, record, phase, Observed(driver=driver(of), report=report(query())))
+    StreamJobStatus.model_validate(told, extra="forbid")
+
+
+def test_a_job_without_a_status_begins_at_the_beginning() -> None:
+    assert read_record({}) == Record()
+
+
+def test_a_condition_of_a_newer_operator_is_left_out() -> None:
+    known = {"type": "Ready", "status": "True", "reason": "Running"}
+    newer = {"type": "WithinBudget", "status": "True", "reason": "Cheap"}
+    kept = read_record({"conditions": [newer, known]}).conditions
+    assert [claim.type for claim in kept] == [Condition.READY]
+
+
+def test_two_queries_are_one_stream_whose_worst_latency_counts() -> None:
+    one = query(
+        arrival_rate=100.5,
+        backlog_rows=1200.0,
+        backlog=timedelta(seconds=3),
+        latency={"p50": 0.2, "p95": 1.5},
+        state_rows=5,
+    )
+    other = query(
+        name="b", arrival_rate=10.0, backlog_rows=40.0, latency={"p95": 0.75}, state_rows=7
+    )
+    of = job()
+    seen = Observed(driver=driver(of), report=report(one, other), executors_running=2)
+    told = status_of(of, Record(), Phase.RUNNING, seen)
+    assert told["stream"] == {
+        "arrivalRate": 110.5,
+        "lagRows": 1240,
+        "lagSeconds": 3.0,
+        "latencyP50": 0.2,
+        "latencyP95": 1.5,
+        "stateRows": 12,
+    }
+    assert told["summary"]["latency"] == "1.5s"
+    assert told["summary"]["lag"] == "1240 (3.0s)"
+    assert told["summary"]["executors"] == "2/2"
+
+
+def test_a_number_that_is_not_known_is_absent() -> None:
+    told = status_of(job(), Record(), Phase.PENDING, Observed())
+    assert "stream" not in told
+    assert "driver" not in told
+    assert told["summary"]["lag"] == told["summary"]["latency"] == ""
+
+
+@pytest.mark.parametrize(("phase", "wanted"), [(Phase.RUNNING, 2), (Phase.SUSPENDED, 0)])
+def test_a_suspended_job_wants_no_executors(phase: Phase, wanted: int) -> None:
+    assert status_of(job(), Record(), phase, Observed())["executors"]["wanted"] == wanted
+
+
+def test_times_are_told_in_utc() -> None:
+    record = Record(last_commit=NOW.astimezone(None))
+    told = remembered(KEY, 1, record, Phase.RUNNING)
+    assert told["checkpoint"]["committedAt"] == "2026-03-01T12:00:00.000Z"
