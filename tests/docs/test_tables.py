@@ -102,5 +102,5 @@ def test_the_examples_are_valid_jobs() -> None:
     ]
     assert len(found) == 3
     for body in found:
-        job = convert.streamjob(jobs.resource(body["metadata"]["name"], **body["spec"]))
+        job = convert.streamjob({**jobs.resource(body["metadata"]["name"]), "spec": body["spec"]})
         assert not job.not_in_force

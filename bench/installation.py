@@ -1,0 +1,94 @@
+"""The operator as users run it: its own image, installed by Helm, with rights in one namespace of jobs."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from bench import processes
+from bench.api import CONFIG_MAPS, JOBS, NAMESPACES, PODS, ROOT, Api, cluster_command
+from bench.processes import Processes
+from bench.progress import BenchmarkFailed, Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """A running operator: the namespace of its jobs, and its processes."""
+
+    jobs_namespace: str
+    home: str
+    processes: Processes
+
+
+@asynccontextmanager
+async def installed_operator(
+    api: Api, *, name: str, progress: Progress
+) -> AsyncIterator[Installation]:
+    """An operator of the present sources for as long as the block runs; its jobs go with it."""
+    jobs, home = f"{name}-jobs", f"{name}-system"
+    progress.say("building and loading the operator's image")
+    _build_image()
+    try:
+        await _create_namespace(api, jobs, {"pod-security.kubernetes.io/enforce": "restricted"})
+        progress.say("installing the operator")
+        _install(jobs, home)
+        yield Installation(
+            jobs_namespace=jobs, home=home, processes=await _operator_processes(api, home)
+        )
+    finally:
+        await remove_jobs(api, jobs, progress)
+        progress.say("removing the operator")
+        cluster_command("helm", "uninstall", "sluice", "-n", home, "--ignore-not-found", "--wait")
+        for namespace in (jobs, home):
+            await api.delete(f"{NAMESPACES}/{namespace}")
+
+
+async def remove_jobs(api: Api, namespace: str, progress: Progress) -> None:
+    """Delete all jobs of a namespace, and wait until their pods and maps are gone, too."""
+    progress.say("deleting the jobs")
+    await api.delete(JOBS.format(namespace))
+    # The garbage collector would find them, but at its own pace: 20 deletions a second.
+    for kind in (PODS, CONFIG_MAPS):
+        await api.delete(kind.format(namespace), labelSelector="sluice.dev/job")
+    left = -1
+    for _ in range(600):
+        left = await api.count(PODS.format(namespace)) + await api.count(JOBS.format(namespace))
+        if not left:
+            return
+        await asyncio.sleep(1)
+    raise BenchmarkFailed(f"{left} jobs and pods of {namespace} are still there after 10 minutes")
+
+
+def _build_image() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "e2e.images", "operator"], cwd=ROOT, text=True, capture_output=True
+    )
+    if done.returncode:
+        raise BenchmarkFailed(f"cannot build the operator's image: {done.stdout}{done.stderr}")
+
+
+def _install(jobs: str, home: str) -> None:
+    cluster_command("kubectl", "apply", "--server-side", "--force-conflicts", "-f", "crds/")
+    cluster_command(
+        *("helm", "install", "sluice", "charts/sluice", "-n", home, "--create-namespace"),
+        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{jobs}}}"),
+        *("--wait", "--timeout", "120s"),
+    )
+
+
+async def _create_namespace(api: Api, name: str, labels: dict[str, str]) -> None:
+    metadata = {"name": name, "labels": labels}
+    await api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+
+
+async def _operator_processes(api: Api, home: str) -> Processes:
+    pods = await api.list(PODS.format(home), labelSelector="app.kubernetes.io/name=sluice")
+    found = processes.of_pod(pods[0]["metadata"]["uid"]) if pods else Processes(())
+    if not found.ids:
+        raise BenchmarkFailed(
+            f"no process of the operator's pod in {home} on this machine; the benchmarks need the "
+            "cluster of `python3 -m e2e.cluster up` on this machine, and root"
+        )
+    return found
