@@ -53,7 +53,11 @@ unit: install ## Tests that need no cluster
 	$(BIN)/python -m pytest
 
 .PHONY: e2e
-e2e: install ## Tests on the local cluster, which is brought up for them
+e2e: install ## A job on the local cluster, which is brought up for it: runs, carries every record, goes
+	$(BIN)/python -m e2e e2e/test_running.py -k "carries or leaves"
+
+.PHONY: e2e-all
+e2e-all: install ## All tests on the local cluster: kills, deletions, shared checkpoints, bad input
 	$(BIN)/python -m e2e
 
 .PHONY: test

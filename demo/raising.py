@@ -98,7 +98,7 @@ def see_load(job: Mapping[str, Any]) -> Sight:
 def _start_job(progress: Progress) -> None:
     cluster.kubectl("apply", "-n", NAMESPACE, "-f", str(SAMPLE))
     wait_for(
-        f"StreamJob {JOB}",
+        JOB,
         lambda: see_job(cluster.read("streamjob", JOB)),
         progress,
         seconds=READY_SECONDS,
