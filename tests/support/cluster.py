@@ -1,0 +1,159 @@
+"""The Kubernetes API in memory: it stores, counts versions, and answers with our errors. No controllers."""
+
+import copy
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sluice.errors import Conflict, NotFound
+from sluice.ports import PODS, STREAM_JOBS, Json, Resource
+from tests.support.jobs import NOW
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: its verb, what it was about, and what was sent."""
+
+    verb: str
+    plural: str
+    name: str
+    body: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.plural}/{self.name}"
+
+
+class MemoryCluster:
+    """A `Cluster` for tests. `refuse` makes the next request of a kind fail; `calls` are all writes."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._objects: dict[tuple[str, str, str], Json] = {}
+        self._refusals: dict[tuple[str, str], list[Exception]] = defaultdict(list)
+        self._versions = itertools.count(100)
+        self._uids = itertools.count(1)
+
+    @property
+    def writes(self) -> list[str]:
+        """All writes so far but events, as "verb plural/name"."""
+        return [str(call) for call in self.calls if call.plural != "events"]
+
+    def refuse(self, verb: str, resource: Resource, *errors: Exception) -> None:
+        """Answer the next requests of this kind with these errors."""
+        self._refusals[verb, resource.plural] += errors
+
+    def put(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Store an object as somebody else would, without a call."""
+        metadata = body["metadata"]
+        key = (resource.plural, metadata["namespace"], metadata["name"])
+        known = self._objects.get(key, {"metadata": {}})["metadata"]
+        made = {
+            "uid": known.get("uid") or f"uid-{next(self._uids)}",
+            "creationTimestamp": NOW.isoformat(),
+            **metadata,
+            "resourceVersion": str(next(self._versions)),
+        }
+        self._objects[key] = copy.deepcopy({**body, "metadata": made})
+        return copy.deepcopy(self._objects[key])
+
+    def remove(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Take an object away as somebody else would, without a call."""
+        return self._objects.pop((resource.plural, namespace, name))
+
+    def stored(self, resource: Resource, name: str, namespace: str = "shop") -> Json | None:
+        """An object as it is stored."""
+        return copy.deepcopy(self._objects.get((resource.plural, namespace, name)))
+
+    def status(self, name: str = "clicks") -> Json:
+        """The status of a job."""
+        found = self.stored(STREAM_JOBS, name)
+        assert found is not None
+        status: Json = found["status"]
+        return status
+
+    def pod(self, name: str = "clicks-driver") -> Json | None:
+        """A pod as it is stored."""
+        return self.stored(PODS, name)
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Read an object."""
+        self._answer("get", resource)
+        return copy.deepcopy(self._find(resource, namespace, name))
+
+    async def list(
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
+    ) -> list[Json]:
+        """Read the objects that have all labels of the selector."""
+        self._answer("list", resource)
+        return [
+            copy.deepcopy(body)
+            for (plural, place, _), body in self._objects.items()
+            if plural == resource.plural
+            and namespace in (None, place)
+            and _has_labels(body, selector)
+        ]
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Create an object."""
+        metadata = body["metadata"]
+        self._record("create", resource, body)
+        if (resource.plural, metadata["namespace"], metadata["name"]) in self._objects:
+            raise Conflict(f"{metadata['name']} exists")
+        return self.put(resource, body)
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Replace an object of the same version."""
+        self._record("replace", resource, body)
+        metadata = body["metadata"]
+        self._match(self._find(resource, metadata["namespace"], metadata["name"]), metadata)
+        return self.put(resource, body)
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+    ) -> Json:
+        """Store an object or its status."""
+        self._record("apply", resource, body)
+        if not subresource:
+            return self.put(resource, body)
+        metadata = body["metadata"]
+        found = self._find(resource, metadata["namespace"], metadata["name"])
+        self._match(found, metadata)
+        return self.put(resource, {**found, subresource: body[subresource]})
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        """Delete the object of that uid, if it is there."""
+        self._record("delete", resource, {"metadata": {"name": name}})
+        found = self._objects.get((resource.plural, namespace, name))
+        if found is not None and found["metadata"]["uid"] == uid:
+            self.remove(resource, namespace, name)
+
+    def _record(self, verb: str, resource: Resource, body: Mapping[str, Any]) -> None:
+        call = Call(verb, resource.plural, body["metadata"]["name"], copy.deepcopy(dict(body)))
+        self.calls.append(call)
+        self._answer(verb, resource)
+
+    def _answer(self, verb: str, resource: Resource) -> None:
+        if self._refusals[verb, resource.plural]:
+            raise self._refusals[verb, resource.plural].pop(0)
+
+    def _find(self, resource: Resource, namespace: str, name: str) -> Json:
+        try:
+            return self._objects[resource.plural, namespace, name]
+        except KeyError:
+            raise NotFound(f"{resource.plural}/{name}") from None
+
+    def _match(self, found: Json, sent: Mapping[str, Any]) -> None:
+        for key in ("uid", "resourceVersion"):
+            if key in sent and sent[key] != found["metadata"][key]:
+                raise Conflict(f"{found['metadata']['name']} has another {key}")
+
+
+def _has_labels(body: Json, selector: str) -> bool:
+    labels = body["metadata"].get("labels", {})
+    for part in filter(None, selector.split(",")):
+        name, _, value = part.partition("=")
+        if name not in labels or (value and labels[name] != value):
+            return False
+    return True
