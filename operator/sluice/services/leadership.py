@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sluice.errors import ClusterUnavailable, Conflict, NotFound, SluiceError
+from sluice.errors import NotFound, SluiceError
 from sluice.ports import LEASES, Clock, Cluster
 
 log = logging.getLogger(__name__)
@@ -31,42 +31,58 @@ class Leadership:
         self._namespace = namespace
         self._name = name
         self._identity = identity
-        self._held_until = float("-inf")
+        self._leased_until = float("-inf")
+        self._has_begun = False
         self._seen: tuple[str, float] | None = None
         """The other holder's last renewal, and when we first saw it, by our own clock."""
 
     @property
     def is_held(self) -> bool:
-        """Whether this process may act now."""
-        return asyncio.get_running_loop().time() < self._held_until
+        """Whether this process may act now: it has the lease, and `on_gain` is done."""
+        return self._has_begun and self._has_lease
+
+    @property
+    def _has_lease(self) -> bool:
+        return asyncio.get_running_loop().time() < self._leased_until
 
     async def keep(self, on_gain: Callable[[], Awaitable[None]]) -> None:
-        """Acquire and renew until cancelled; `on_gain` runs each time that leadership begins."""
+        """Acquire and renew until cancelled; `on_gain` runs before each time that leadership begins."""
         try:
             while True:
-                was_held = self.is_held
+                # After a gap another one may have led: what was known is worth nothing.
+                self._has_begun = self.is_held
                 await self._try()
-                if self.is_held and not was_held:
+                if self._has_lease and not self._has_begun:
                     await self._begin(on_gain)
                 await asyncio.sleep(RENEW_EVERY if self.is_held else ASK_EVERY)
         finally:
             await self._release()
 
     async def _begin(self, on_gain: Callable[[], Awaitable[None]]) -> None:
-        log.info("%s leads", self._identity)
+        """See everything first. That may outlast the lease, which is renewed meanwhile."""
+        renewing = asyncio.create_task(self._renew())
         try:
             await on_gain()
+            self._has_begun = True
+            log.info("%s leads", self._identity)
         except SluiceError as error:
             # Half an overview is worse than none: begin again from nothing.
             log.warning("%s cannot begin: %s", self._identity, error)
-            self._held_until = float("-inf")
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_EVERY)
+            await self._try()
 
     async def _try(self) -> None:
         asked = asyncio.get_running_loop().time()
         try:
             if await self._renewed(asked):
-                self._held_until = asked + DURATION.total_seconds() - 1
-        except (ClusterUnavailable, Conflict) as error:
+                self._leased_until = asked + DURATION.total_seconds() - 1
+        except SluiceError as error:
             log.warning("cannot renew the lease %s: %s", self._name, error)
 
     async def _renewed(self, asked: float) -> bool:
@@ -110,15 +126,15 @@ class Leadership:
 
     async def _release(self) -> None:
         """Give the lease up, so that a successor need not wait for it to run out."""
-        if not self.is_held:
+        if not self._has_lease:
             return
-        self._held_until = float("-inf")
+        self._leased_until = float("-inf")
         try:
             lease = await self._cluster.get(LEASES, self._namespace, self._name)
             if lease["spec"].get("holderIdentity") == self._identity:
                 lease["spec"]["holderIdentity"] = ""
                 await self._cluster.replace(LEASES, lease)
-        except (ClusterUnavailable, Conflict, NotFound) as error:
+        except SluiceError as error:
             log.warning("cannot release the lease %s: %s", self._name, error)
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from sluice.errors import ClusterUnavailable
+from sluice.errors import ClusterUnavailable, NotFound
 from sluice.ports import LEASES, PODS
 from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import ASK_EVERY, DURATION, Leadership
@@ -142,6 +142,20 @@ async def test_a_clock_that_is_wrong_elsewhere_gives_nobody_the_lease() -> None:
 
 
 @in_virtual_time
+async def test_a_lease_that_somebody_deletes_is_made_again() -> None:
+    cluster = MemoryCluster()
+    one = contender(cluster, "one")
+    async with keeping(one) as tasks:
+        await asyncio.sleep(1)
+        cluster.refuse("replace", LEASES, NotFound("deleted between two requests"))
+        await asyncio.sleep(10)
+        cluster.remove(LEASES, "home", "lease")
+        await asyncio.sleep(10)
+        assert one.is_held
+        assert not tasks[0].done()
+
+
+@in_virtual_time
 async def test_leadership_that_cannot_begin_begins_again() -> None:
     attempts: list[float] = []
 
@@ -157,6 +171,41 @@ async def test_leadership_that_cannot_begin_begins_again() -> None:
     assert one.is_held
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+@in_virtual_time
+async def test_nobody_acts_before_it_has_seen_everything() -> None:
+    acted_early: list[bool] = []
+    one = contender(MemoryCluster(), "one")
+
+    async def begin() -> None:
+        await asyncio.sleep(3 * LONG)
+        acted_early.append(one.is_held)
+
+    task = asyncio.create_task(one.keep(begin))
+    await asyncio.sleep(3 * LONG + 1)
+    assert acted_early == [False]
+    assert one.is_held
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@in_virtual_time
+async def test_a_long_beginning_keeps_the_lease() -> None:
+    cluster = MemoryCluster()
+    slow, rival = contender(cluster, "slow"), contender(cluster, "rival")
+
+    async def begin() -> None:
+        await asyncio.sleep(4 * LONG)
+
+    task = asyncio.create_task(slow.keep(begin))
+    await asyncio.sleep(1)
+    async with keeping(rival):
+        await asyncio.sleep(5 * LONG)
+        assert slow.is_held
+        assert not rival.is_held
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 @in_virtual_time
