@@ -123,10 +123,15 @@ class MemoryCluster:
         return self.put(resource, {**found, subresource: body[subresource]})
 
     async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
-        """Delete the object of that uid, if it is there."""
+        """Delete the object of that uid, if it is there; a pod stays until its kubelet lets it go."""
         self._record("delete", resource, {"metadata": {"name": name}})
         found = self._objects.get((resource.plural, namespace, name))
-        if found is not None and found["metadata"]["uid"] == uid:
+        if found is None or found["metadata"]["uid"] != uid:
+            return
+        if resource == PODS:
+            leaving = {**found["metadata"], "deletionTimestamp": NOW.isoformat()}
+            self.put(resource, {**found, "metadata": leaving})
+        else:
             self.remove(resource, namespace, name)
 
     def _record(self, verb: str, resource: Resource, body: Mapping[str, Any]) -> None:

@@ -1,0 +1,42 @@
+"""What a kubelet would make of a driver pod: it runs, it ends."""
+
+import copy
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from tests.support.jobs import NOW
+
+Json = dict[str, Any]
+
+ADDRESS = "198.18.72.9"
+
+
+def running(pod: Mapping[str, Any], *, since: datetime = NOW) -> Json:
+    """The pod with its driver running."""
+    return _with_state(pod, "Running", {"running": {"startedAt": since.isoformat()}})
+
+
+def failed(
+    pod: Mapping[str, Any], *, exit_code: int = 1, message: str = "boom", at: datetime = NOW
+) -> Json:
+    """The pod after its driver has ended."""
+    ended = {
+        "exitCode": exit_code,
+        "reason": "Error",
+        "message": message,
+        "startedAt": at.isoformat(),
+        "finishedAt": at.isoformat(),
+    }
+    return _with_state(pod, "Failed", {"terminated": ended})
+
+
+def _with_state(pod: Mapping[str, Any], phase: str, state: Json) -> Json:
+    whole = copy.deepcopy(dict(pod))
+    whole["spec"]["nodeName"] = "node-1"
+    whole["status"] = {
+        "phase": phase,
+        "podIP": ADDRESS,
+        "containerStatuses": [{"name": "driver", "state": state}],
+    }
+    return whole

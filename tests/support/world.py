@@ -1,0 +1,110 @@
+"""A reconciler with everything it needs in memory; the test plays the watches, the kubelet and the agents."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sluice.core.application import JobKey
+from sluice.core.observations import AgentReport
+from sluice.manifests import names
+from sluice.ports import PODS, STREAM_JOBS, Json
+from sluice.services.fleet import Fleet
+from sluice.services.polling import Pace, Poller
+from sluice.services.reconciling import Reconciler
+from sluice.services.statuses import Statuses
+from tests.support import pods
+from tests.support.agents import MemoryAgents
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import resource
+from tests.support.virtual_time import VirtualClock
+
+KEY = b"the operator's own secret"
+
+
+class World:
+    """One operator's process, and the cluster around it. It needs a loop on virtual time."""
+
+    def __init__(self, cluster: MemoryCluster) -> None:
+        clock = VirtualClock()
+        self.cluster = cluster
+        self.clock = clock
+        self.agents = MemoryAgents(clock)
+        self.fleet = Fleet()
+        self.told: list[JobKey] = []
+        self.poller = Poller(self.fleet, self.agents, clock, pace=Pace(), told=self.told.append)
+        self.reconciler = Reconciler(
+            fleet=self.fleet,
+            poller=self.poller,
+            statuses=Statuses(cluster, self.fleet, clock),
+            cluster=cluster,
+            agents=self.agents,
+            clock=clock,
+            agent=b"packed",
+        )
+        self.poller.use_key(KEY)
+        self.reconciler.use_key(KEY)
+
+    async def declare(self, name: str = "clicks", **changes: Any) -> float | None:
+        """A user applies a StreamJob; its status stays. Then look."""
+        known = self.cluster.stored(STREAM_JOBS, name) or {}
+        kept = {"status": known["status"]} if "status" in known else {}
+        self.cluster.put(STREAM_JOBS, {**resource(name, **changes), **kept})
+        return await self.look(name)
+
+    async def look(self, name: str = "clicks") -> float | None:
+        """A watch brings the newest state of the job and its driver; then look once."""
+        self.watch(name)
+        return await self.reconciler.reconcile(JobKey("shop", name))
+
+    def watch(self, name: str = "clicks") -> None:
+        """Let the operator see the job and its driver as they are."""
+        job, pod = self.cluster.stored(STREAM_JOBS, name), self.cluster.pod(f"{name}-driver")
+        if job is not None:
+            self.fleet.see_job(job)
+        if pod is not None:
+            self.fleet.see_pod(pod)
+
+    def drive(self, change: Any, name: str = "clicks") -> Json:
+        """A kubelet changes the driver pod by one of the functions of `pods`."""
+        pod = self.cluster.pod(f"{name}-driver")
+        assert pod is not None
+        return self.cluster.put(PODS, change(pod))
+
+    def runs(self, name: str = "clicks") -> Json:
+        """The driver's container starts now."""
+        return self.drive(lambda pod: pods.running(pod, since=self.clock.now()), name)
+
+    def ends(self, name: str = "clicks", **how: Any) -> Json:
+        """The driver ends now."""
+        return self.drive(lambda pod: pods.failed(pod, at=self.clock.now(), **how), name)
+
+    async def answers(self, report: AgentReport) -> None:
+        """The agent tells this whenever it is asked, and is asked at once."""
+        self.agents.reports[pods.ADDRESS] = report
+        await asyncio.sleep(self.poller_pause)
+
+    @property
+    def poller_pause(self) -> float:
+        """The longest time until an agent that answers is asked again."""
+        return Pace().interval
+
+    def gone(self, name: str = "clicks") -> None:
+        """The driver pod is gone from the API, which a watch tells."""
+        self.fleet.lose_pod(self.cluster.remove(PODS, "shop", names.driver_pod(name)))
+
+    def delete(self, name: str = "clicks") -> None:
+        """A user deletes the job; its pod stays for now."""
+        self.fleet.lose_job(self.cluster.remove(STREAM_JOBS, "shop", name))
+
+
+@asynccontextmanager
+async def world(cluster: MemoryCluster | None = None) -> AsyncIterator[World]:
+    """An operator that sees what is in the cluster, and asks agents."""
+    whole = World(cluster or MemoryCluster())
+    polling = asyncio.create_task(whole.poller.queue.run(2))
+    try:
+        yield whole
+    finally:
+        polling.cancel()
+        await asyncio.gather(polling, return_exceptions=True)

@@ -1,0 +1,346 @@
+"""One look after the other at one job: what is written, in which order, and what is left alone."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from sluice.core.application import JobKey
+from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, Problem
+from sluice.manifests.children import agent_token
+from sluice.ports import EVENTS, PODS, SECRETS, STREAM_JOBS
+from sluice.services.reconciling import REFUSED_AGAIN, RESYNC
+from sluice.services.statuses import SHORTEST_PAUSE
+from tests.support import pods
+from tests.support.jobs import driver, job, query, report, resource
+from tests.support.virtual_time import in_virtual_time
+from tests.support.world import KEY, World, world
+
+START = [
+    "apply streamjobs/clicks",
+    "apply serviceaccounts/clicks-driver",
+    "apply roles/clicks-driver",
+    "apply configmaps/clicks-conf",
+    "apply secrets/clicks-auth",
+    "apply rolebindings/clicks-driver",
+    "create pods/clicks-driver",
+]
+ASKED_TO_STOP = ["apply streamjobs/clicks", "delete pods/clicks-driver"]
+
+
+async def started(here: World, **changes: Any) -> None:
+    """A job whose driver runs and whose agent answers."""
+    await here.declare(**changes)
+    here.runs()
+    await here.look()
+    await here.answers(report())
+    await here.look()
+    await asyncio.sleep(SHORTEST_PAUSE)
+    await here.look()
+    here.cluster.calls.clear()
+
+
+@in_virtual_time
+async def test_a_start_is_recorded_before_anything_is_made_and_the_pod_comes_last() -> None:
+    async with world() as here:
+        await here.declare()
+        assert here.cluster.writes == START
+        recorded = here.cluster.calls[0].body["status"]
+        assert recorded["incarnation"] == 1
+        assert recorded["checkpoint"]["location"] == "claim://shop/checkpoints/clicks"
+
+
+@in_virtual_time
+async def test_a_start_is_written_only_over_the_object_that_was_decided_about() -> None:
+    async with world() as here:
+        here.cluster.put(STREAM_JOBS, resource())
+        here.watch()
+        here.cluster.put(STREAM_JOBS, resource(generation=2, suspend=True))
+        with pytest.raises(Conflict):
+            await here.reconciler.reconcile(JobKey("shop", "clicks"))
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        assert here.cluster.pod() is None
+
+
+@in_virtual_time
+async def test_a_crash_between_the_record_and_the_pod_costs_a_number_and_no_second_driver() -> None:
+    async with world() as here:
+        here.cluster.refuse("create", PODS, ClusterUnavailable("timeout"))
+        with pytest.raises(ClusterUnavailable):
+            await here.declare()
+    async with world(here.cluster) as successor:
+        await successor.look()
+        assert here.cluster.status()["incarnation"] == 2
+        pod = here.cluster.pod()
+        assert pod is not None
+        assert pod["metadata"]["labels"]["sluice.dev/incarnation"] == "2"
+
+
+@in_virtual_time
+async def test_a_successor_finds_a_running_driver_and_leaves_it_alone() -> None:
+    async with world() as here:
+        await started(here)
+        pod = here.cluster.pod()
+    async with world(here.cluster) as successor:
+        await successor.look()
+        assert here.cluster.pod() == pod
+        assert here.cluster.status()["incarnation"] == 1
+
+
+@in_virtual_time
+async def test_a_driver_pod_that_was_not_seen_is_waited_for() -> None:
+    async with world() as here:
+        former = driver(job(), owner_uid="uid-of-a-former-job")
+        body = {
+            "metadata": {
+                "name": former.name,
+                "namespace": "shop",
+                "labels": {"sluice.dev/job": "clicks", "sluice.dev/role": "driver"},
+                "ownerReferences": [{"uid": former.owner_uid}],
+            },
+            "spec": {},
+        }
+        here.cluster.put(STREAM_JOBS, resource())
+        here.watch()
+        here.cluster.put(PODS, body)
+        with pytest.raises(Conflict):
+            await here.reconciler.reconcile(JobKey("shop", "clicks"))
+        here.cluster.calls.clear()
+        await here.look()
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        assert here.cluster.status()["phase"] == "Stopping"
+        here.gone()
+        await here.look()
+        assert here.cluster.writes[-1] == "create pods/clicks-driver"
+
+
+@in_virtual_time
+async def test_a_pod_that_the_cluster_refuses_is_a_failure_with_a_back_off() -> None:
+    async with world() as here:
+        problem = Problem("clicks-driver", None, "exceeded quota: small")
+        here.cluster.refuse("create", PODS, InvalidSpec([problem]))
+        await here.declare()
+        failures = here.cluster.status()["failures"]
+        assert failures["inARow"] == 1
+        assert failures["reason"] == "DriverRefused"
+        assert "exceeded quota: small" in failures["message"]
+        here.cluster.calls.clear()
+        await asyncio.sleep(5)
+        pause = await here.look()
+        assert here.cluster.pod() is None
+        assert here.cluster.status()["phase"] == "BackingOff"
+        assert pause is not None
+        await asyncio.sleep(pause)
+        await here.look()
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_a_failed_driver_is_recorded_removed_and_followed_after_its_pause() -> None:
+    async with world() as here:
+        await started(here)
+        here.ends(message="boom")
+        await here.look()
+        assert here.cluster.writes == ASKED_TO_STOP
+        assert here.cluster.status()["failures"]["message"].startswith("exit code 1: boom")
+        here.gone()
+        pause = await here.look()
+        assert pause is not None
+        assert 0 < pause < 13
+        here.cluster.calls.clear()
+        await asyncio.sleep(pause)
+        await here.look()
+        assert here.cluster.writes == START
+        assert here.cluster.status()["incarnation"] == 2
+
+
+@in_virtual_time
+async def test_suspending_records_the_stop_and_deletes_that_pod_by_its_uid() -> None:
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, suspend=True)
+        assert here.cluster.writes == ASKED_TO_STOP
+        assert here.cluster.status()["stopping"] == "spec.suspend is true"
+        here.gone()
+        await here.look()
+        assert here.cluster.status()["phase"] == "Suspended"
+        assert here.cluster.status()["checkpoint"]["lastBatch"] == 7
+
+
+@in_virtual_time
+async def test_nothing_is_written_when_nothing_has_changed() -> None:
+    async with world() as here:
+        await started(here)
+        for _ in range(5):
+            await asyncio.sleep(60)
+            assert await here.look() == RESYNC
+        assert here.cluster.writes == []
+
+
+@in_virtual_time
+async def test_numbers_alone_are_written_at_most_every_ten_seconds() -> None:
+    async with world() as here:
+        await started(here)
+        await asyncio.sleep(10)
+        here.cluster.calls.clear()
+        for batch in range(100, 130):
+            here.agents.reports[pods.ADDRESS] = report(query(batch_id=batch))
+            await asyncio.sleep(1)
+            await here.look()
+        assert here.cluster.writes == ["apply streamjobs/clicks"] * 3
+
+
+@in_virtual_time
+async def test_what_people_want_to_hear_of_is_written_at_once() -> None:
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, executors={"min": 2, "max": 8, "initial": 2})
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        assert here.cluster.status()["observedGeneration"] == 2
+
+
+@in_virtual_time
+async def test_a_new_number_of_executors_goes_to_the_agent_with_the_jobs_token() -> None:
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, executors={"min": 1, "max": 8, "initial": 5})
+        assert here.agents.targets == [5]
+        assert set(here.agents.tokens) == {agent_token("uid-of-clicks", KEY)}
+
+
+@in_virtual_time
+async def test_an_agent_that_takes_no_number_is_asked_again_and_holds_nothing_up() -> None:
+    async with world() as here:
+        await started(here)
+        silent = here.agents.reports.pop(pods.ADDRESS)
+        await here.declare(generation=2, executors={"min": 1, "max": 8, "initial": 5})
+        assert here.agents.targets == []
+        here.agents.reports[pods.ADDRESS] = silent
+        await here.look()
+        assert here.agents.targets == [5]
+
+
+@in_virtual_time
+async def test_an_invalid_spec_says_why_and_makes_nothing() -> None:
+    async with world() as here:
+        await here.declare(executors={"min": 5, "max": 2})
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        status = here.cluster.status()
+        assert status["phase"] == "Invalid"
+        conditions = {condition["type"]: condition for condition in status["conditions"]}
+        assert conditions["SpecValid"]["status"] == "False"
+        assert "executors" in conditions["SpecValid"]["message"]
+        await here.look()
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+
+
+@in_virtual_time
+async def test_a_driver_goes_on_while_the_spec_is_invalid_and_nothing_is_forgotten() -> None:
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, executors={"min": 5, "max": 2})
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        assert here.cluster.status()["incarnation"] == 1
+        assert here.cluster.status()["checkpoint"]["lastBatch"] == 7
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_the_second_job_on_a_checkpoint_waits_until_the_first_ones_driver_is_gone() -> None:
+    shared = {"claim": "checkpoints", "path": "shared"}
+    async with world() as here:
+        await here.declare("first", checkpoint=shared)
+        here.runs("first")
+        here.watch("first")
+        assert await here.declare("second", checkpoint=shared) == REFUSED_AGAIN
+        assert here.cluster.status("second")["phase"] == "Refused"
+        here.delete("first")
+        await here.look("second")
+        assert here.cluster.pod("second-driver") is None
+        here.gone("first")
+        await here.look("second")
+        assert here.cluster.pod("second-driver") is not None
+
+
+@in_virtual_time
+async def test_of_two_jobs_that_are_looked_at_together_one_gets_the_checkpoint() -> None:
+    shared = {"claim": "checkpoints", "path": "shared"}
+    async with world() as here:
+        for name in ("first", "second"):
+            here.cluster.put(STREAM_JOBS, resource(name, checkpoint=shared))
+            here.watch(name)
+        looks = (here.reconciler.reconcile(JobKey("shop", name)) for name in ("second", "first"))
+        await asyncio.gather(*looks)
+        pods_made = [write for write in here.cluster.writes if write.startswith("create pods")]
+        assert len(pods_made) == 1
+
+
+@in_virtual_time
+async def test_a_job_that_is_made_anew_begins_at_its_first_incarnation() -> None:
+    async with world() as here:
+        await started(here)
+        here.delete()
+        await here.look()
+        here.gone()
+        await here.declare(uid="another-uid")
+        assert here.cluster.status()["incarnation"] == 1
+        pod = here.cluster.pod()
+        assert pod is not None
+        assert pod["metadata"]["ownerReferences"][0]["uid"] == "another-uid"
+
+
+@in_virtual_time
+async def test_a_job_that_is_being_deleted_is_left_alone() -> None:
+    async with world() as here:
+        body = resource()
+        body["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
+        here.cluster.put(STREAM_JOBS, body)
+        assert await here.look() is None
+        assert here.cluster.calls == []
+
+
+@in_virtual_time
+async def test_each_news_is_one_event() -> None:
+    async with world() as here:
+        await started(here)
+        here.ends(message="boom")
+        await here.look()
+        await here.look()
+        events = [call.body for call in here.cluster.calls if call.plural == "events"]
+        assert [(event["type"], event["reason"]) for event in events] == [
+            ("Warning", "DriverFailed")
+        ]
+        assert "exit code 1: boom" in events[0]["message"]
+        assert events[0]["involvedObject"]["uid"] == "uid-of-clicks"
+
+
+@in_virtual_time
+async def test_an_event_that_cannot_be_posted_holds_nothing_up() -> None:
+    async with world() as here:
+        here.cluster.refuse("create", EVENTS, ClusterUnavailable("busy"))
+        await here.declare()
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_after_another_one_has_led_its_record_counts() -> None:
+    async with world() as here:
+        await started(here)
+        async with world(here.cluster) as other:
+            other.watch()
+            other.ends()
+            await other.look()
+            other.gone()
+            await asyncio.sleep(30)
+            await other.look()
+        assert here.cluster.status()["incarnation"] == 2
+        here.reconciler.start_afresh()
+        await here.look()
+        assert here.cluster.status()["incarnation"] == 2
+
+
+@in_virtual_time
+async def test_the_operator_reads_no_secret_of_a_job() -> None:
+    async with world() as here:
+        here.cluster.refuse("get", SECRETS, AssertionError("a Secret was read"))
+        await started(here)
