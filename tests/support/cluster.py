@@ -58,6 +58,10 @@ class MemoryCluster:
         self._objects[key] = copy.deepcopy({**body, "metadata": made})
         return copy.deepcopy(self._objects[key])
 
+    def share(self, other: "MemoryCluster") -> None:
+        """Be another way to the same objects."""
+        self._objects = other._objects
+
     def remove(self, resource: Resource, namespace: str, name: str) -> Json:
         """Take an object away as somebody else would, without a call."""
         return self._objects.pop((resource.plural, namespace, name))

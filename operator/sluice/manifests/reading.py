@@ -45,7 +45,7 @@ def driver_pod(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> Driv
         name=metadata["name"],
         uid=metadata["uid"],
         owner_uid=next((owner["uid"] for owner in metadata.get("ownerReferences", [])), ""),
-        incarnation=int(metadata.get("labels", {}).get(names.INCARNATION_LABEL, 0)),
+        incarnation=_incarnation(metadata),
         phase=PodPhase(status.get("phase", "Pending")),
         created=datetime.fromisoformat(metadata["creationTimestamp"]),
         deleting="deletionTimestamp" in metadata,
@@ -56,6 +56,12 @@ def driver_pod(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> Driv
         obstacle=_obstacle(state, status),
         document=_document(metadata, canonical),
     )
+
+
+def _incarnation(metadata: Json) -> int:
+    """The number in the label, which anybody may have written; 0 is none of ours."""
+    label = str(metadata.get("labels", {}).get(names.INCARNATION_LABEL, ""))
+    return int(label) if label.isdecimal() else 0
 
 
 def _container_state(status: Json) -> Json:

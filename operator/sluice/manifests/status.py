@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.changes import Change, ChangeClass
+from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.observations import Observed, QueryReport
 from sluice.core.quantities import format_count, format_duration
@@ -15,6 +15,7 @@ from sluice.manifests import names
 Json = dict[str, Any]
 
 _KNOWN_CONDITIONS = frozenset(Condition)
+_KNOWN_CHANGES = frozenset(ChangeClass)
 
 
 def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
@@ -61,7 +62,6 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
 def read_record(status: Mapping[str, Any]) -> Record:
     """What a stored status remembers; the beginning if there is none."""
     failures, checkpoint = status.get("failures", {}), status.get("checkpoint", {})
-    change = status.get("change", {})
     return Record(
         incarnation=status.get("incarnation", 0),
         failures=failures.get("inARow", 0),
@@ -71,9 +71,7 @@ def read_record(status: Mapping[str, Any]) -> Record:
         checkpoint=checkpoint.get("location"),
         last_batch=checkpoint.get("lastBatch"),
         last_commit=_time(checkpoint.get("committedAt")),
-        change=Change(
-            kind=ChangeClass(change.get("kind", "None")), fields=tuple(change.get("fields", ()))
-        ),
+        change=_read_change(status.get("change", {})),
         gave_up=failures.get("gaveUp", False),
         conditions=tuple(
             _read_condition(condition)
@@ -82,6 +80,13 @@ def read_record(status: Mapping[str, Any]) -> Record:
             if condition["type"] in _KNOWN_CONDITIONS
         ),
     )
+
+
+def _read_change(change: Mapping[str, Any]) -> Change:
+    """The change that was told last; a kind of a newer operator counts as none, and is found again."""
+    if change.get("kind") not in _KNOWN_CHANGES:
+        return NO_CHANGE
+    return Change(kind=ChangeClass(change["kind"]), fields=tuple(change.get("fields", ())))
 
 
 def _failures(record: Record) -> Json:

@@ -136,13 +136,9 @@ class Fleet:
 
     def _adopt_orphan(self, key: JobKey, driver: DriverPod) -> None:
         """A driver whose job is gone still writes its checkpoint until it is gone, too."""
-        if driver.document is None:
+        place = _place(driver.document or {})
+        if place is None:
             return
-        declared = driver.document["checkpoint"]
-        assert isinstance(declared, Mapping)
-        place = Checkpoint(
-            claim=declared.get("claim"), path=declared.get("path", ""), uri=declared.get("uri")
-        )
         self.claims.put(
             Claimant(
                 key=key,
@@ -189,9 +185,23 @@ def _canonical(document: object) -> dict[str, Any]:
         return dict(document) if isinstance(document, Mapping) else {}
 
 
+def _place(document: Mapping[str, object]) -> Checkpoint | None:
+    """The checkpoint of a spec that may have been written under other rules, or by anybody."""
+    declared = document.get("checkpoint")
+    if not isinstance(declared, Mapping):
+        return None
+    parts = {name: declared.get(name) for name in ("claim", "path", "uri")}
+    return Checkpoint(**{name: str(part) for name, part in parts.items() if part is not None})
+
+
 def _job_key(pod: Mapping[str, Any]) -> JobKey | None:
-    job = reading.job_of(pod)
-    return JobKey(pod["metadata"]["namespace"], job) if job is not None else None
+    """The job of a pod of ours; labels alone, which anybody can set, make no pod a driver."""
+    job, metadata = reading.job_of(pod), pod["metadata"]
+    if job is None:
+        return None
+    if reading.role_of(pod) == names.DRIVER and metadata["name"] != names.driver_pod(job):
+        return None
+    return JobKey(metadata["namespace"], job)
 
 
 def _is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

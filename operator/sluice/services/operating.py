@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sluice.core.application import JobKey
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster
+from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster, Json
 from sluice.services.agentkey import agent_key
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
@@ -103,10 +103,9 @@ class Operator:
         self._poller.use_key(key)
         self._reconciler.start_afresh()
         for namespace in self._scope.listed:
-            for resource in await self._cluster.list(STREAM_JOBS, namespace):
-                self.fleet.see_job(resource)
-            for pod in await self._cluster.list(PODS, namespace, selector=names.JOB_LABEL):
-                self.fleet.see_pod(pod)
+            _see_each(self.fleet.see_job, await self._cluster.list(STREAM_JOBS, namespace))
+            pods = await self._cluster.list(PODS, namespace, selector=names.JOB_LABEL)
+            _see_each(self.fleet.see_pod, pods)
         for job in self.fleet:
             self._queue.add(job)
         log.info("looking after %d jobs", len(self.fleet))
@@ -119,3 +118,12 @@ class Operator:
     def _look_at(self, key: JobKey | None) -> None:
         if key is not None:
             self._queue.add(key)
+
+
+def _see_each(see: Callable[[Json], object], bodies: Sequence[Json]) -> None:
+    """One object that cannot be read must not keep the operator from all others."""
+    for body in bodies:
+        try:
+            see(body)
+        except Exception:
+            log.exception("cannot be read: %s", body["metadata"].get("name"))

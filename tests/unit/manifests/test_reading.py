@@ -160,3 +160,10 @@ def test_a_document_that_cannot_be_read_is_none(annotations: dict[str, str]) -> 
 
 def test_the_document_of_a_pod_equals_that_of_its_job() -> None:
     assert read(pod()).document == job().document
+
+
+@pytest.mark.parametrize("label", ["", "third", "-1"])
+def test_a_number_that_somebody_else_wrote_there_is_none_of_ours(label: str) -> None:
+    stored = pod()
+    stored["metadata"]["labels"]["sluice.dev/incarnation"] = label
+    assert read(stored).incarnation == 0

@@ -90,6 +90,10 @@ def test_a_condition_of_a_newer_operator_is_left_out() -> None:
     assert [claim.type for claim in kept] == [Condition.READY]
 
 
+def test_a_kind_of_change_of_a_newer_operator_counts_as_none() -> None:
+    assert read_record({"change": {"kind": "InPlace", "fields": ["spec.x"]}}).change == NO_CHANGE
+
+
 def test_two_queries_are_one_stream_whose_worst_latency_counts() -> None:
     one = query(
         arrival_rate=100.5,

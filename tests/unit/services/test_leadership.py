@@ -90,7 +90,7 @@ async def test_one_that_stops_gives_the_lease_up_at_once() -> None:
 async def test_one_that_dies_silently_is_followed_when_its_lease_has_run_out() -> None:
     cluster = MemoryCluster()
     cut = Unreachable()
-    cut._objects = cluster._objects
+    cut.share(cluster)
     dead, heir = contender(cut, "dead"), contender(cluster, "heir")
     async with keeping(dead):
         await asyncio.sleep(1)

@@ -1,0 +1,175 @@
+"""What the operator has seen: the newest counts, and a checkpoint stays taken while a driver writes it."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from sluice.core.application import JobKey
+from sluice.core.record import Record
+from sluice.manifests import pods as manifests
+from sluice.services.fleet import Fleet
+from tests.support import pods
+from tests.support.jobs import NOW, job, resource
+
+KEY = JobKey("shop", "clicks")
+SHARED = {"claim": "checkpoints", "path": "shared"}
+
+
+def version(body: dict[str, Any], number: int) -> dict[str, Any]:
+    """The object at so high a resourceVersion."""
+    return {**body, "metadata": {**body["metadata"], "resourceVersion": str(number)}}
+
+
+def driver_pod(name: str = "clicks", *, uid: str = "pod-1", **changes: Any) -> dict[str, Any]:
+    """A running driver pod of a job."""
+    body = copy.deepcopy(manifests.driver_pod(job(name, **changes), 1))
+    body["metadata"] |= {"uid": uid, "creationTimestamp": NOW.isoformat()}
+    return pods.running(body)
+
+
+def executor(number: int, **changes: Any) -> dict[str, Any]:
+    """A running executor pod."""
+    body = copy.deepcopy(manifests.executor_template(job(), 1))
+    body["metadata"] |= {"name": f"exec-{number}", "namespace": "shop", "uid": f"exec-{number}"}
+    return {**body, "status": {"phase": "Running"}, **changes}
+
+
+def holder(fleet: Fleet, name: str) -> JobKey | None:
+    """Who else has the checkpoint of a job that has not started."""
+    return fleet.claim(job(name, checkpoint=SHARED), Record())
+
+
+def test_an_older_version_of_a_job_changes_nothing() -> None:
+    fleet = Fleet()
+    fleet.see_job(version(resource(suspend=True), 20))
+    fleet.see_job(version(resource(suspend=False), 9))
+    known = fleet.job(KEY)
+    assert known is not None
+    assert known["spec"]["suspend"] is True
+
+
+def test_a_job_that_was_made_anew_replaces_the_former_whatever_its_version() -> None:
+    fleet = Fleet()
+    fleet.see_job(version(resource(), 20))
+    fleet.see_job(version(resource(uid="another"), 3))
+    known = fleet.job(KEY)
+    assert known is not None
+    assert known["metadata"]["uid"] == "another"
+
+
+def test_the_deletion_of_a_former_job_does_not_take_the_present_one_away() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource(uid="present"))
+    fleet.lose_job(resource(uid="former"))
+    assert fleet.job(KEY) is not None
+    fleet.lose_job(resource(uid="present"))
+    assert list(fleet) == []
+
+
+def test_the_deletion_of_a_former_driver_does_not_take_the_present_one_away() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod(uid="pod-2"))
+    fleet.lose_pod(driver_pod(uid="pod-1"))
+    assert fleet.driver(KEY) is not None
+    fleet.lose_pod(driver_pod(uid="pod-2"))
+    assert fleet.driver(KEY) is None
+
+
+def test_executors_count_while_they_run_and_are_not_on_their_way_out() -> None:
+    fleet = Fleet()
+    for number in range(3):
+        fleet.see_pod(executor(number))
+        fleet.see_pod(executor(number))
+    assert fleet.executors_running(KEY) == 3
+    fleet.see_pod(executor(0, status={"phase": "Pending"}))
+    leaving = executor(1)
+    leaving["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    fleet.see_pod(leaving)
+    assert fleet.executors_running(KEY) == 1
+    fleet.lose_pod(executor(2))
+    assert fleet.executors_running(KEY) == 0
+
+
+def test_a_pod_without_our_label_is_none_of_ours() -> None:
+    fleet = Fleet()
+    stranger = driver_pod()
+    stranger["metadata"]["labels"] = {"app": "something"}
+    assert fleet.see_pod(stranger) is None
+    assert fleet.lose_pod(stranger) is None
+
+
+def test_of_two_that_want_a_checkpoint_the_older_has_it() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource("first", checkpoint=SHARED))
+    fleet.see_job(resource("second", checkpoint=SHARED))
+    assert holder(fleet, "second") == JobKey("shop", "first")
+    assert holder(fleet, "first") is None
+
+
+def test_one_that_holds_a_checkpoint_keeps_it_though_its_spec_names_another_by_now() -> None:
+    fleet = Fleet()
+    status = {"incarnation": 1, "checkpoint": {"location": "claim://shop/checkpoints/shared"}}
+    moved = resource("first", checkpoint={"claim": "checkpoints", "path": "elsewhere"})
+    fleet.see_job({**moved, "status": status})
+    assert holder(fleet, "second") == JobKey("shop", "first")
+
+
+@pytest.mark.parametrize("pod_is_seen_first", [True, False])
+def test_a_deleted_jobs_driver_holds_the_checkpoint_until_it_is_gone(
+    pod_is_seen_first: bool,
+) -> None:
+    fleet = Fleet()
+    first, pod = resource("first", checkpoint=SHARED), driver_pod("first", checkpoint=SHARED)
+    if pod_is_seen_first:
+        fleet.see_job(first)
+        fleet.see_pod(pod)
+        fleet.lose_job(first)
+    else:
+        fleet.see_job(first)
+        fleet.lose_job(first)
+        fleet.see_pod(pod)
+    assert holder(fleet, "second") == JobKey("shop", "first")
+    fleet.lose_pod(pod)
+    assert holder(fleet, "second") is None
+
+
+def test_a_job_that_goes_without_a_driver_leaves_its_checkpoint_at_once() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource("first", checkpoint=SHARED))
+    fleet.lose_job(resource("first", checkpoint=SHARED))
+    assert holder(fleet, "second") is None
+
+
+def test_a_driver_whose_spec_document_is_unreadable_is_seen_all_the_same() -> None:
+    fleet = Fleet()
+    pod = driver_pod()
+    pod["metadata"]["annotations"]["sluice.dev/spec"] = "{"
+    fleet.see_pod(pod)
+    seen = fleet.driver(KEY)
+    assert seen is not None
+    assert seen.document is None
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{"rules": "of another version"}, {"checkpoint": {"uri": 7}}, {"checkpoint": 7}, [], 7, None],
+)
+def test_an_orphan_with_a_document_of_another_version_takes_nothing_down(document: object) -> None:
+    fleet = Fleet()
+    pod = driver_pod()
+    pod["metadata"]["annotations"]["sluice.dev/spec"] = json.dumps(document)
+    fleet.see_pod(pod)
+    assert fleet.driver(KEY) is not None
+
+
+def test_a_pod_that_only_wears_the_labels_of_a_driver_does_not_take_its_place() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod(uid="real"))
+    false = driver_pod(uid="false")
+    false["metadata"]["name"] = "clicks-shell"
+    assert fleet.see_pod(false) is None
+    seen = fleet.driver(KEY)
+    assert seen is not None
+    assert seen.uid == "real"
