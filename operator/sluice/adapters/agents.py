@@ -41,7 +41,7 @@ class HttpAgents:
         state = await self._call("GET", address, "/v1/state", token)
         try:
             return parse_state(state, self._clock.now())
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise AgentUnavailable(f"the agent's state is not understood: {error!r}") from error
 
     async def set_executors(self, address: str, token: str, target: int) -> None:
@@ -70,7 +70,7 @@ class HttpAgents:
 
 
 def parse_state(state: Json, at: datetime) -> AgentReport:
-    """Read the answer of /v1/state. Raises KeyError, TypeError or ValueError if it is not one."""
+    """Read the answer of /v1/state. Raises what reading something else raises if it is not one."""
     if state["version"] != _UNDERSTOOD:
         raise ValueError(f"version {state['version']} is not {_UNDERSTOOD}")
     spark, executors = state.get("spark") or {}, state.get("executors") or {}
@@ -110,4 +110,8 @@ def _query(query: dict[str, Any]) -> QueryReport:
 
 
 def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    """A time with its zone: one without could not be compared with ours."""
+    moment = datetime.fromisoformat(text) if text else None
+    if moment is not None and moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return moment

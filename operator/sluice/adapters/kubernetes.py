@@ -107,12 +107,13 @@ class KubernetesCluster:
             answer = await self._client.request(
                 method, path, content=content, params=query, headers=sent
             )
-        except httpx.HTTPError as error:
-            raise ClusterUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
-        if answer.is_success:
+            if not answer.is_success:
+                raise _error(method, path, answer)
             answered: Json = answer.json()
-            return answered
-        raise _error(method, path, answer)
+        except (httpx.HTTPError, ValueError) as error:
+            # What is not JSON comes from something between us and the API server.
+            raise ClusterUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
+        return answered
 
 
 def _path(resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> str:
@@ -129,10 +130,17 @@ def _error(method: str, path: str, answer: httpx.Response) -> Exception:
             return Conflict(told)
         case 400 | 422:
             return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
-        case 403 if "exceeded quota" in told or "violates PodSecurity" in told:
+        case 403 if _is_refused(told):
             return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
         case _:
             return ClusterUnavailable(told)
+
+
+def _is_refused(told: str) -> bool:
+    """Whether admission refused the object itself (quota, limits, Pod Security, a webhook), rather than us."""
+    return "denied the request" in told or (
+        "is forbidden: " in told and "is forbidden: User " not in told
+    )
 
 
 def _message(answer: httpx.Response) -> str:

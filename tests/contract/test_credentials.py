@@ -1,0 +1,103 @@
+"""Where the API server is: in a pod, and from a kubeconfig."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sluice.adapters import credentials
+from sluice.adapters.credentials import find_credentials
+from sluice.errors import ClusterUnavailable
+
+
+def kubeconfig(
+    folder: Path, *, cluster: dict[str, Any] | None = None, user: dict[str, Any] | None = None
+) -> dict[str, str]:
+    """The environment with such a kubeconfig."""
+    content = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://host:6443", **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+    }
+    (folder / "config").write_text(yaml.safe_dump(content))
+    return {"KUBECONFIG": str(folder / "config")}
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of a pod's service account."""
+    folder = tmp_path / "account"
+    folder.mkdir()
+    (folder / "token").write_text("first\n")
+    monkeypatch.setattr(credentials, "_ACCOUNT", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("host", "server"), [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")]
+)
+def test_a_pod_uses_its_own_account_though_there_is_a_kubeconfig(
+    account: Path, tmp_path: Path, host: str, server: str
+) -> None:
+    environment = {"KUBERNETES_SERVICE_HOST": host, **kubeconfig(tmp_path)}
+    found = find_credentials(environment)
+    assert found.server == server
+    assert found.ca_file == str(account / "ca.crt")
+
+
+def test_a_pods_token_is_read_anew_each_time(account: Path) -> None:
+    found = find_credentials({"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
+    assert found.bearer() == "first"
+    (account / "token").write_text("second\n")
+    assert found.bearer() == "second"
+
+
+def test_a_kubeconfig_with_embedded_certificates_is_written_to_files(tmp_path: Path) -> None:
+    data = {name: base64.b64encode(name.encode()).decode() for name in ("ca", "cert", "key")}
+    environment = kubeconfig(
+        tmp_path,
+        cluster={"certificate-authority-data": data["ca"]},
+        user={"client-certificate-data": data["cert"], "client-key-data": data["key"]},
+    )
+    found = find_credentials(environment)
+    assert found.server == "https://host:6443"
+    files = (found.ca_file, found.client_certificate, found.client_key)
+    for name, file in zip(data, files, strict=True):
+        assert file is not None
+        assert Path(file).read_text() == name
+        assert Path(file).stat().st_mode & 0o077 == 0
+        Path(file).unlink()
+
+
+def test_files_that_a_kubeconfig_names_lie_beside_it(tmp_path: Path) -> None:
+    environment = kubeconfig(tmp_path, cluster={"certificate-authority": "pki/ca.crt"})
+    assert find_credentials(environment).ca_file == str(tmp_path / "pki" / "ca.crt")
+
+
+def test_a_token_of_a_kubeconfig_is_used(tmp_path: Path) -> None:
+    assert find_credentials(kubeconfig(tmp_path, user={"token": "t"})).bearer() == "t"
+    (tmp_path / "token").write_text("from a file\n")
+    by_file = kubeconfig(tmp_path, user={"tokenFile": str(tmp_path / "token")})
+    assert find_credentials(by_file).bearer() == "from a file"
+
+
+def test_certificates_are_verified_unless_the_kubeconfig_says_otherwise(tmp_path: Path) -> None:
+    assert find_credentials(kubeconfig(tmp_path)).tls().check_hostname
+    careless = kubeconfig(tmp_path, cluster={"insecure-skip-tls-verify": True})
+    assert not find_credentials(careless).tls().check_hostname
+
+
+def test_without_a_kubeconfig_it_is_said_where_one_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(ClusterUnavailable, match=r"config: set KUBECONFIG"):
+        find_credentials({"HOME": str(tmp_path)})
+
+
+def test_a_context_that_is_missing_is_named_with_the_remedy(tmp_path: Path) -> None:
+    environment = kubeconfig(tmp_path)
+    file = Path(environment["KUBECONFIG"])
+    file.write_text(file.read_text().replace("current-context: here", "current-context: there"))
+    with pytest.raises(ClusterUnavailable, match=r"no context 'there'.*kubectl config use-context"):
+        find_credentials(environment)
