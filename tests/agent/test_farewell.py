@@ -51,3 +51,9 @@ def test_last_words_fit_into_what_the_kubelet_keeps(tmp_path: Path) -> None:
     words = last_words(tmp_path, "raise ValueError('\\U0001f525' * 9000)")
     assert words is not None
     assert len((tmp_path / "log").read_bytes()) <= 4096
+
+
+def test_a_failed_query_is_told_without_its_plan(tmp_path: Path) -> None:
+    told = "[STREAM_FAILED] no broker\\\\n=== Streaming Query ===\\\\nLogical Plan: ..."
+    words = last_words(tmp_path, f"raise RuntimeError('{told}')".replace("\\\\", "\\"))
+    assert words == {"class": "RuntimeError", "message": "[STREAM_FAILED] no broker"}

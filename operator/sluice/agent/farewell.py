@@ -13,6 +13,9 @@ PATH_VARIABLE = "SLUICE_TERMINATION_LOG"
 # The kubelet keeps 4096 bytes, and a character may need four of them.
 _LIMIT = 900
 
+# What a failed query says comes first; its whole plan follows and would fill the limit.
+_PLAN = "=== Streaming Query ==="
+
 
 def leave(error: BaseException) -> None:
     """Write class and message of what ended the program, if it is a failure and anyone wants to know."""
@@ -32,4 +35,5 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         told = getattr(error, "told", error.code)
         return told if isinstance(told, str) else ""
-    return str(error) or type(error).__name__
+    told, _, _ = str(error).partition(_PLAN)
+    return told.strip() or type(error).__name__

@@ -30,8 +30,9 @@ def _known(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
             f"{f' (declared: {topics})' if topics else ''}; create it.",
         ),
         (
-            ("No resolvable bootstrap urls",),
-            f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod.",
+            ("No resolvable bootstrap urls", "Failed to create new KafkaAdminClient"),
+            f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod; "
+            "correct bootstrapServers.",
         ),
         (
             ("Failed to find data source: kafka", "Failed to find the data source: kafka"),

@@ -276,7 +276,7 @@ def _why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -
 def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:
     if driver.started is None:
         return Phase.PENDING
-    if report is None or not any(query.committed_at for query in report.queries):
+    if report is None or not any(query.is_under_way for query in report.queries):
         return Phase.STARTING
     return Phase.RUNNING
 

@@ -83,6 +83,13 @@ class QueryReport:
     state_bytes: int | None = None
     state_partitions: int | None = None
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it has committed a batch, or has looked at its sources and found nothing to do: a query that
+        resumes with no new rows commits no batch until some arrive.
+        """
+        return self.committed_at is not None or (self.active and self.backlog_rows == 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:

@@ -21,7 +21,7 @@ class Phase(StrEnum):
     PENDING = "Pending"
     """The driver pod exists and does not run yet."""
     STARTING = "Starting"
-    """The driver runs; no query has committed a batch yet."""
+    """The driver runs; no query has committed a batch yet, or caught up without one."""
     RUNNING = "Running"
     """Queries are active."""
     STOPPING = "Stopping"

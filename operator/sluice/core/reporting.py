@@ -189,7 +189,7 @@ def _progress(verdict: Verdict, seen: Observed, now: datetime) -> Claim:
             text = f"Query {query.name!r}: last batch {format_duration(age)} ago {waiting}."
             return fails(kind, "NoBatch", text)
     newest = verdict.record.last_batch
-    told = f"The last committed batch is {newest}." if newest is not None else "No batch yet."
+    told = f"The last committed batch is {newest}." if newest is not None else "No rows yet."
     return holds(kind, "Batches", told)
 
 

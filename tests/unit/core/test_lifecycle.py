@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,20 @@ def test_a_running_driver_with_the_present_spec_is_left_alone() -> None:
     assert verdict.step == Wait()
     assert verdict.phase is Phase.RUNNING
     assert verdict.record.last_batch == 7
+
+
+@pytest.mark.parametrize(
+    ("waiting", "phase"),
+    [(0, Phase.RUNNING), (5, Phase.STARTING), (None, Phase.STARTING)],
+    ids=["nothing to do", "rows waiting", "not known"],
+)
+def test_a_query_that_resumed_without_new_rows_runs_although_it_commits_nothing(
+    waiting: int | None, phase: Phase
+) -> None:
+    of = job()
+    idle = query(batch_id=None, committed_at=None, backlog_rows=waiting)
+    seen = Observed(driver=driver(of), report=report(idle))
+    assert look(of, STARTED, seen).phase is phase
 
 
 def test_nothing_starts_while_a_driver_pod_is_still_there() -> None:

@@ -1,0 +1,1 @@
+"""Service level objectives: indicators, attainment, error budget, burn rates. Arithmetic only."""
