@@ -1,9 +1,10 @@
 """What to do about failures that many people meet: a sentence for the message, never a reason to act.
 
-The texts come from Python, Spark and Kafka and may change there; then the sentence is missing, and no more.
+The texts come from Python, Spark, Kafka and Kubernetes and may change there; then the sentence is missing, and no more.
 """
 
 from sluice.core.application import StreamJob
+from sluice.core.quantities import format_cpu, mebibytes
 
 
 def remedy(job: StreamJob, told: str) -> str:
@@ -37,6 +38,26 @@ def _known(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
         (
             ("Failed to find data source: kafka", "Failed to find the data source: kafka"),
             f"spec.application.image: {application.image!r} has no Kafka connector for Spark.",
+        ),
+        (
+            ("ErrImagePull", "ImagePullBackOff", "InvalidImageName"),
+            f"spec.application.image: {application.image!r} cannot be pulled; correct the name, push the "
+            "image, or name its registry's login in spec.application.imagePullSecrets.",
+        ),
+        (
+            ("persistentvolumeclaim",),
+            f"spec.checkpoint.claim: {job.checkpoint.claim!r} must exist in the namespace "
+            f"{job.key.namespace!r} and be bound; create it.",
+        ),
+        (
+            ("Insufficient memory", "Insufficient cpu"),
+            f"spec.application.driver: no node has {mebibytes(application.driver.memory)} MiB of memory "
+            f"with its overhead and {format_cpu(application.driver.cpu_request)} CPU free; lower memory or "
+            "cpuRequest, or add a node.",
+        ),
+        (
+            ("CreateContainerConfigError",),
+            "spec.application: create the Secret or ConfigMap that it names, or correct the name.",
         ),
         (
             ("ModuleNotFoundError",),

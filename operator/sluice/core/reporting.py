@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sluice.core import hints
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
@@ -29,7 +30,7 @@ def conditions_of(
         _in_force(job),
         _applied(job, verdict.record, seen),
         _checkpoint(job, holder),
-        _driver(verdict, seen, now),
+        _driver(job, verdict, seen, now),
         _progress(verdict, seen, now),
     )
     return (*others, _ready(others, verdict.phase))
@@ -135,7 +136,7 @@ def _checkpoint(job: StreamJob, holder: JobKey | None) -> Claim:
     return holds(Condition.CHECKPOINT_HELD, "Held", message)
 
 
-def _driver(verdict: Verdict, seen: Observed, now: datetime) -> Claim:
+def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     kind, driver, record = Condition.DRIVER_RUNNING, seen.driver, verdict.record
     if verdict.phase is Phase.SUSPENDED:
         return fails(kind, "Suspended", "spec.suspend is true; the checkpoint is kept.")
@@ -144,7 +145,7 @@ def _driver(verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     if driver.deleting or record.stopping:
         return fails(kind, "Stopping", f"The driver stops: {record.stopping or 'asked to'}.")
     if driver.started is None:
-        return _not_started(driver)
+        return _not_started(job, driver)
     if seen.report is None:
         why = seen.silence or "it has not been asked yet"
         return unknown(kind, "AgentSilent", f"The driver runs; its agent does not answer: {why}.")
@@ -152,9 +153,11 @@ def _driver(verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     return holds(kind, "Running", f"{where}.")
 
 
-def _not_started(driver: DriverPod) -> Claim:
+def _not_started(job: StreamJob, driver: DriverPod) -> Claim:
     reason, message = driver.obstacle or ("Pending", "waiting for the driver's container")
-    return fails(Condition.DRIVER_RUNNING, reason, f"Incarnation {driver.incarnation}: {message}.")
+    told = f"Incarnation {driver.incarnation}: {message.rstrip('.')}."
+    advice = hints.remedy(job, f"{reason}: {message}")
+    return fails(Condition.DRIVER_RUNNING, reason, told + advice)
 
 
 def _no_driver(verdict: Verdict, now: datetime) -> Claim:
