@@ -5,7 +5,7 @@
 # `maven-settings` (a settings.xml). Without them the public defaults hold. `python3 -m e2e.images` gives the host's.
 ARG BASE=python:3.11-slim-bookworm
 
-# --- operator: Python only; the dependencies' layer outlives every change of the code --------------------------------
+# --- operator: Python only, without the libraries' own tests; their layer outlives every change of the code ----------
 FROM ${BASE} AS operator
 RUN groupadd --gid 65532 sluice \
  && useradd --uid 65532 --gid 65532 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin sluice
@@ -13,7 +13,8 @@ COPY requirements/operator.txt /tmp/requirements.txt
 RUN --mount=type=secret,id=pip --mount=type=secret,id=certificates \
     python3 -m venv /opt/venv \
  && PIP_CONFIG_FILE=/run/secrets/pip /opt/venv/bin/pip install --quiet --no-cache-dir --require-hashes -r /tmp/requirements.txt \
- && rm /tmp/requirements.txt
+ && find /opt/venv -type d -name tests -prune -exec rm -r {} + \
+ && rm -r /tmp/requirements.txt /opt/venv/lib/python3.11/site-packages/pip /opt/venv/bin/pip*
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 HOME=/tmp
 COPY --chmod=755 images/operator/sluice /opt/venv/bin/sluice
 COPY operator/sluice /opt/venv/lib/python3.11/site-packages/sluice

@@ -5,6 +5,7 @@
       Unavailable           a system did not answer, or refused   -> retry with back-off
         ClusterUnavailable
         AgentUnavailable
+        MetricsUnavailable
       Conflict              someone else wrote first              -> read again, at once
       NotFound              the object is not there (any more)    -> read again
 
@@ -50,6 +51,10 @@ class ClusterUnavailable(Unavailable):
 
 class AgentUnavailable(Unavailable):
     """The agent in a driver did not answer."""
+
+
+class MetricsUnavailable(Unavailable):
+    """The metrics' server did not answer, or with something that is no answer."""
 
 
 class Conflict(SluiceError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from sluice.core.observations import AgentReport
@@ -72,6 +72,26 @@ class Agents(Protocol):
 
     async def set_executors(self, address: str, token: str, target: int) -> None:
         """Ask for a number of executors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A series as a metrics' server tells it: its labels, and finite values in the order of time."""
+
+    labels: Mapping[str, str]
+    samples: tuple[tuple[datetime, float], ...]
+
+
+class Metrics(Protocol):
+    """A server of metrics that speaks PromQL. All methods raise MetricsUnavailable."""
+
+    async def now(self, query: str) -> list[Labelled]:
+        """The value of each series at the server's own present moment; its time is the server's."""
+
+    async def history(
+        self, query: str, start: datetime, end: datetime, step: timedelta
+    ) -> list[Labelled]:
+        """The values of each series from start to end."""
 
 
 class Clock(Protocol):
