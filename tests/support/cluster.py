@@ -3,7 +3,7 @@
 import copy
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,10 +26,14 @@ class Call:
 
 
 class MemoryCluster:
-    """A `Cluster` for tests. `refuse` makes the next request of a kind fail; `calls` are all writes."""
+    """A `Cluster` for tests. `refuse` makes the next request of a kind fail; `calls` are all writes.
+
+    `watchers` are told of every change: its type in a watch, the kind of object, and the object.
+    """
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
+        self.watchers: list[Callable[[str, str, Json], None]] = []
         self._objects: dict[tuple[str, str, str], Json] = {}
         self._refusals: dict[tuple[str, str], list[Exception]] = defaultdict(list)
         self._versions = itertools.count(100)
@@ -55,7 +59,9 @@ class MemoryCluster:
             **metadata,
             "resourceVersion": str(next(self._versions)),
         }
+        kind = "MODIFIED" if key in self._objects else "ADDED"
         self._objects[key] = copy.deepcopy({**body, "metadata": made})
+        self._tell(kind, resource, self._objects[key])
         return copy.deepcopy(self._objects[key])
 
     def share(self, other: "MemoryCluster") -> None:
@@ -64,7 +70,10 @@ class MemoryCluster:
 
     def remove(self, resource: Resource, namespace: str, name: str) -> Json:
         """Take an object away as somebody else would, without a call."""
-        return self._objects.pop((resource.plural, namespace, name))
+        removed = self._objects.pop((resource.plural, namespace, name))
+        removed["metadata"]["resourceVersion"] = str(next(self._versions))
+        self._tell("DELETED", resource, removed)
+        return removed
 
     def stored(self, resource: Resource, name: str, namespace: str = "shop") -> Json | None:
         """An object as it is stored."""
@@ -137,6 +146,10 @@ class MemoryCluster:
             self.put(resource, {**found, "metadata": leaving})
         else:
             self.remove(resource, namespace, name)
+
+    def _tell(self, kind: str, resource: Resource, body: Json) -> None:
+        for watcher in self.watchers:
+            watcher(kind, resource.plural, copy.deepcopy(body))
 
     def _record(self, verb: str, resource: Resource, body: Mapping[str, Any]) -> None:
         call = Call(verb, resource.plural, body["metadata"]["name"], copy.deepcopy(dict(body)))

@@ -1,6 +1,9 @@
 """Run the operator's process: kopf's watches beside our own work, until one of them ends."""
 
 import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
 
 import kopf
 
@@ -9,10 +12,17 @@ from sluice.adapters.clock import SystemClock
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.agent.pack import packed
+from sluice.errors import ClusterUnavailable, NotFound
 from sluice.handlers.streamjobs import kopf_settings, register
+from sluice.ports import STREAM_JOBS, Cluster
 from sluice.services.operating import Operator, Scope
 from sluice.services.polling import Pace
 from sluice.settings import Settings
+
+log = logging.getLogger(__name__)
+
+ASK_AGAIN = 2.0
+"""Seconds between two questions whether the API server serves StreamJobs."""
 
 
 async def run_operator(settings: Settings, credentials: Credentials, *, fresh_key: bytes) -> None:
@@ -32,20 +42,42 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             workers=settings.workers,
         )
         register(registry, operator, credentials)
+        await _wait_for_kinds(cluster, namespaces)
         work = asyncio.create_task(operator.run())
-        watches = asyncio.create_task(
-            kopf.operator(
+        has_ended = asyncio.Event()
+        work.add_done_callback(lambda _: has_ended.set())
+
+        @kopf.on.cleanup(registry=registry)
+        async def finish(**_: Any) -> None:
+            # kopf would first wait five seconds for tasks that are not its own, with the Lease still held.
+            work.cancel()
+
+        try:
+            await kopf.operator(
                 registry=registry,
                 settings=kopf_settings(),
+                stop_flag=has_ended,
                 standalone=True,
                 clusterwide=not namespaces,
                 namespaces=namespaces,
                 liveness_endpoint=f"http://0.0.0.0:{settings.health_port}/healthz",
             )
-        )
-        done, rest = await asyncio.wait({work, watches}, return_when=asyncio.FIRST_COMPLETED)
-        for task in rest:
-            task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
-        for task in done:
-            task.result()
+        finally:
+            work.cancel()
+            await asyncio.wait({work})
+        if not work.cancelled():
+            work.result()
+
+
+async def _wait_for_kinds(cluster: Cluster, namespaces: Sequence[str]) -> None:
+    """Wait until StreamJobs are served: kopf looks once, and would not watch what comes later."""
+    while True:
+        try:
+            await cluster.list(STREAM_JOBS, namespaces[0] if namespaces else None)
+        except NotFound as error:
+            log.warning("no StreamJobs are served, apply crds/streamjobs.yaml: %s", error)
+        except ClusterUnavailable as error:
+            log.warning("%s", error)
+        else:
+            return
+        await asyncio.sleep(ASK_AGAIN)

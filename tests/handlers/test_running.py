@@ -1,0 +1,174 @@
+"""A whole operator in this process, against an API server on the loopback."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import yaml
+
+from sluice.adapters.credentials import Credentials
+from sluice.handlers.running import run_operator
+from sluice.ports import LEASES, PODS, STREAM_JOBS, Json
+from sluice.settings import Settings
+from tests.support import pods
+from tests.support.apiserver import ApiServer, serving
+from tests.support.jobs import resource
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The server that the operator works on, and the address of its health."""
+
+    server: ApiServer
+    health: str
+
+    async def pod(self, incarnation: int) -> Json:
+        """The driver pod of that incarnation, as soon as it is there."""
+        cluster, number = self.server.cluster, str(incarnation)
+
+        def is_there() -> bool:
+            pod = cluster.pod()
+            return pod is not None and pod["metadata"]["labels"]["sluice.dev/incarnation"] == number
+
+        await self.server.until(is_there, f"the driver pod of incarnation {number}")
+        pod = cluster.pod()
+        assert pod is not None
+        return pod
+
+
+@asynccontextmanager
+async def operating(namespaces: str = "", *, has_crds: bool = True) -> AsyncIterator[Running]:
+    """An operator that watches and leads; without CRDs, they come once it has asked for them."""
+    port = _free_port()
+    settings = Settings(
+        home="home", identity="one", health_port=port, namespaces=namespaces, workers=2
+    )
+    async with serving() as (server, address):
+        server.has_crds = has_crds
+        credentials = Credentials(server=address)
+        task = asyncio.create_task(run_operator(settings, credentials, fresh_key=b"fresh"))
+        running = Running(server, f"http://127.0.0.1:{port}/healthz")
+        try:
+            await server.until(lambda: has_crds or server.refused > 0, "a question for StreamJobs")
+            server.has_crds = True
+            await server.until(
+                lambda: server.watched == {"pods", "streamjobs"}, "watches of both kinds"
+            )
+            await server.until(lambda: _holder(server) == "one", "the lease")
+            yield running
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _holder(server: ApiServer) -> str | None:
+    """Who has the Lease."""
+    lease = server.cluster.stored(LEASES, "sluice-operator", "home")
+    return lease["spec"]["holderIdentity"] if lease is not None else None
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+async def test_a_stream_job_that_appears_gets_a_driver_and_a_status() -> None:
+    async with operating() as running:
+        cluster = running.server.cluster
+        cluster.put(STREAM_JOBS, resource())
+        pod = await running.pod(1)
+        assert pod["metadata"]["ownerReferences"][0]["uid"] == "uid-of-clicks"
+        assert cluster.status()["incarnation"] == 1
+
+
+async def test_a_failed_driver_is_followed_by_the_next_incarnation_after_its_back_off() -> None:
+    async with operating() as running:
+        server, cluster = running.server, running.server.cluster
+        cluster.put(STREAM_JOBS, resource(restart={"initialBackoff": "1s"}))
+        first = await running.pod(1)
+        cluster.put(PODS, pods.failed(first))
+        await server.until(
+            lambda: "deletionTimestamp" in (cluster.pod() or first)["metadata"],
+            "the removal of the failed pod",
+        )
+        assert cluster.status()["failures"]["inARow"] == 1
+        cluster.remove(PODS, "shop", "clicks-driver")
+        second = await running.pod(2)
+        assert second["metadata"]["uid"] != first["metadata"]["uid"]
+
+
+async def test_users_objects_get_no_finalizer_and_no_annotation() -> None:
+    async with operating() as running:
+        cluster = running.server.cluster
+        before = cluster.put(STREAM_JOBS, resource())["metadata"]
+        await running.pod(1)
+        stored = cluster.stored(STREAM_JOBS, "clicks")
+        assert stored is not None
+        after = stored["metadata"]
+        assert {**after, "resourceVersion": ""} == {**before, "resourceVersion": ""}
+
+
+async def test_only_pods_with_our_label_are_watched_everywhere() -> None:
+    async with operating() as running:
+        assert running.server.selectors == {
+            ("pods", None, "sluice.dev/job"),
+            ("streamjobs", None, ""),
+        }
+
+
+async def test_an_operator_of_one_namespace_watches_that_one_only() -> None:
+    async with operating(namespaces="shop") as running:
+        assert {namespace for _, namespace, _ in running.server.selectors} == {"shop"}
+        running.server.cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+
+
+async def test_an_operator_that_was_there_before_the_crds_works_when_they_come() -> None:
+    async with operating(has_crds=False) as running:
+        running.server.cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+
+
+async def test_it_says_that_it_is_alive() -> None:
+    async with operating() as running, httpx.AsyncClient() as client:
+        assert (await client.get(running.health)).status_code == 200
+
+
+async def test_a_signal_ends_the_process_which_gives_the_lease_up(tmp_path: Path) -> None:
+    async with serving() as (server, address):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "sluice", "run"),
+            env={**os.environ, **_environment(tmp_path, address)},
+        )
+        await server.until(lambda: server.watched == {"pods", "streamjobs"}, "watches")
+        await server.until(lambda: _holder(server) == "one", "the lease")
+        process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(20):
+            assert await process.wait() == 0
+        assert _holder(server) == ""
+
+
+def _environment(folder: Path, address: str) -> dict[str, str]:
+    """What a process needs to find that server."""
+    config = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": address}}],
+        "users": [{"name": "u", "user": {}}],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump(config))
+    return {
+        "KUBECONFIG": str(folder / "kubeconfig"),
+        "SLUICE_OPERATOR_HOME": "home",
+        "SLUICE_OPERATOR_IDENTITY": "one",
+        "SLUICE_OPERATOR_HEALTH_PORT": str(_free_port()),
+    }

@@ -1,0 +1,197 @@
+"""A small API server on the loopback: discovery, lists, watches and writes of a cluster in memory."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from sluice import ports
+from sluice.errors import Conflict, NotFound
+from sluice.ports import Json, Resource
+from tests.support.cluster import MemoryCluster
+
+KINDS = {
+    resource.plural: resource
+    for resource in (
+        ports.PODS,
+        ports.SERVICE_ACCOUNTS,
+        ports.CONFIG_MAPS,
+        ports.SECRETS,
+        ports.EVENTS,
+        ports.ROLES,
+        ports.ROLE_BINDINGS,
+        ports.LEASES,
+        ports.STREAM_JOBS,
+    )
+}
+SERVED = {
+    "": ("Pod", "Namespace"),
+    "sluice.dev": ("StreamJob",),
+    "apiextensions.k8s.io": ("CustomResourceDefinition",),
+}
+"""What discovery shows: what an operator watches, and what kopf insists on finding."""
+
+
+class ApiServer:
+    """What the API server does for an operator, over HTTP."""
+
+    def __init__(self) -> None:
+        self.cluster = MemoryCluster()
+        self.cluster.watchers.append(self._changed)
+        self.selectors: set[tuple[str, str | None, str]] = set()
+        """Whose watches were asked for: kind, namespace, label selector."""
+        self.has_crds = True
+        self.refused = 0
+        """How often StreamJobs were asked for without their CRD."""
+        self._watches: list[tuple[str, str | None, asyncio.Queue[Json]]] = []
+        self._change = asyncio.Event()
+
+    async def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something holds, which is asked after every change."""
+        try:
+            async with asyncio.timeout(20):
+                while not holds():
+                    self._change.clear()
+                    await self._change.wait()
+        except TimeoutError:
+            raise AssertionError(f"never came: {what}; writes: {self.cluster.writes}") from None
+
+    @property
+    def watched(self) -> set[str]:
+        """The kinds that somebody watches now."""
+        return {kind for kind, _, _ in self._watches}
+
+    def _changed(self, kind: str, plural: str, body: Json) -> None:
+        self._change.set()
+        for watched, namespace, queue in self._watches:
+            if watched == plural and namespace in (None, body["metadata"]["namespace"]):
+                queue.put_nowait({"type": kind, "object": body})
+
+    def application(self) -> web.Application:
+        """The routes."""
+        application = web.Application()
+        route = application.router.add_route
+        route("GET", "/api", _core)
+        route("GET", "/apis", _groups)
+        for root in ("/api/{version}", "/apis/{group}/{version}"):
+            route("GET", root, self._resources)
+            route("GET", root + "/{plural}", _answering(self._list))
+            place = root + "/namespaces/{namespace}/{plural}"
+            route("GET", place, _answering(self._list))
+            route("POST", place, _answering(self._create))
+            for path in (place + "/{name}", place + "/{name}/{subresource}"):
+                route("*", path, _answering(self._one))
+        return application
+
+    async def _resources(self, request: web.Request) -> web.Response:
+        group = request.match_info.get("group", "")
+        found = [
+            {
+                "name": kind.lower() + "s",
+                "singularName": kind.lower(),
+                "kind": kind,
+                "namespaced": kind in ("Pod", "StreamJob"),
+                "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+            }
+            for kind in SERVED[group]
+            if self.has_crds or kind != "StreamJob"
+        ]
+        return web.json_response({"resources": found})
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        resource, namespace = _resource(request), request.match_info.get("namespace")
+        if not self.has_crds and resource == ports.STREAM_JOBS:
+            self._change.set()
+            self.refused += 1
+            raise NotFound("the server could not find the requested resource")
+        selector = request.query.get("labelSelector", "")
+        if "watch" in request.query:
+            self.selectors.add((resource.plural, namespace, selector))
+            return await self._watch(request, resource.plural, namespace)
+        items = await self.cluster.list(resource, namespace, selector=selector)
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": items})
+
+    async def _watch(
+        self, request: web.Request, plural: str, namespace: str | None
+    ) -> web.StreamResponse:
+        queue: asyncio.Queue[Json] = asyncio.Queue()
+        stream = web.StreamResponse()
+        await stream.prepare(request)
+        watch = (plural, namespace, queue)
+        self._watches.append(watch)
+        self._change.set()
+        try:
+            while True:
+                event = await queue.get()
+                await stream.write(json.dumps(event).encode() + b"\n")
+        finally:
+            self._watches.remove(watch)
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        created = await self.cluster.create(_resource(request), await request.json())
+        return web.json_response(created, status=201)
+
+    async def _one(self, request: web.Request) -> web.StreamResponse:
+        resource, where = _resource(request), request.match_info
+        namespace, name = where["namespace"], where["name"]
+        match request.method:
+            case "PUT":
+                body = await self.cluster.replace(resource, await request.json())
+            case "PATCH":
+                sent, part = await request.json(), where.get("subresource", "")
+                body = await self.cluster.apply(resource, sent, subresource=part)
+            case "DELETE":
+                uid = (await request.json())["preconditions"]["uid"]
+                await self.cluster.delete(resource, namespace, name, uid=uid)
+                body = {"kind": "Status", "status": "Success"}
+            case _:
+                body = await self.cluster.get(resource, namespace, name)
+        return web.json_response(body)
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def _answering(handler: Handler) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except (NotFound, Conflict) as error:
+            code = 404 if isinstance(error, NotFound) else 409
+            body = {"kind": "Status", "code": code, "message": str(error)}
+            return web.json_response(body, status=code)
+
+    return answer
+
+
+def _resource(request: web.Request) -> Resource:
+    return KINDS[request.match_info["plural"]]
+
+
+async def _core(_: web.Request) -> web.Response:
+    return web.json_response({"versions": ["v1"]})
+
+
+async def _groups(_: web.Request) -> web.Response:
+    groups = []
+    for group, name in (("sluice.dev", "v1alpha1"), ("apiextensions.k8s.io", "v1")):
+        version = {"groupVersion": f"{group}/{name}", "version": name}
+        groups.append({"name": group, "versions": [version], "preferredVersion": version})
+    return web.json_response({"groups": groups})
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[tuple[ApiServer, str]]:
+    """A server, and where it is."""
+    server = ApiServer()
+    runner = web.AppRunner(server.application(), shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        host, port = runner.addresses[0]
+        yield server, f"http://{host}:{port}"
+    finally:
+        await runner.cleanup()
