@@ -64,7 +64,10 @@ METRICS_SERVER = Module(
     packages=(("metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"),),
 )
 KWOK = Module(name="kwok", packages=(("kwok", "sigs.k8s.io/kwok/cmd/kwok"),))
-MODULES = (KUBE, METRICS_SERVER, KWOK)
+PROMTOOL = Module(
+    name="promtool", packages=(("promtool", "github.com/prometheus/prometheus/cmd/promtool"),)
+)
+MODULES = (KUBE, METRICS_SERVER, KWOK, PROMTOOL)
 
 
 def key(module: Module) -> str:
