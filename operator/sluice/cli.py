@@ -15,6 +15,7 @@ from sluice import __version__
 
 _GENERATED = (Path("crds/streamjobs.yaml"), Path("charts/sluice/crds/streamjobs.yaml"))
 _REFERENCE = Path("docs/reference/streamjob.md")
+_METRICS = Path("docs/metrics.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,10 +34,14 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run the operator (settings: SLUICE_OPERATOR_*)")
     run.set_defaults(run=lambda _: _run())
     crds = commands.add_parser(
-        "crds", help="print the CRDs, or keep the files made from them up to date"
+        "crds", help="print the CRDs, or keep all files that are made from the code up to date"
     )
     how = crds.add_mutually_exclusive_group()
-    how.add_argument("--write", action="store_true", help="write the CRDs and the reference page")
+    how.add_argument(
+        "--write",
+        action="store_true",
+        help="write the CRDs, the reference page and the metrics page",
+    )
     how.add_argument(
         "--check", action="store_true", help="fail if a file differs from what would be written"
     )
@@ -45,29 +50,41 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _crds(options: argparse.Namespace) -> int:
+    if not (options.write or options.check):
+        print(_crd_text(), end="")
+        return 0
     texts = _generated_texts()
     if options.write:
         for path, text in texts.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         return 0
-    if not options.check:
-        print(texts[_GENERATED[0]], end="")
-        return 0
     stale = [
         str(path) for path, text in texts.items() if not path.exists() or path.read_text() != text
     ]
     for name in stale:
-        print(f"{name} is not what the models say; run `make generate`", file=sys.stderr)
+        print(f"{name} is not what the code says; run `make generate`", file=sys.stderr)
     return 1 if stale else 0
+
+
+def _crd_text() -> str:
+    from sluice.api import crds
+
+    text = "# Made from the models in operator/sluice/api by `sluice crds --write`; do not edit.\n"
+    return text + yaml.safe_dump(
+        crds.streamjob_crd(), sort_keys=False, width=110, allow_unicode=True
+    )
 
 
 def _generated_texts() -> Mapping[Path, str]:
     from sluice.api import crds
+    from sluice.catalogue.page import with_tables
 
-    text = "# Made from the models in operator/sluice/api by `sluice crds --write`; do not edit.\n"
-    text += yaml.safe_dump(crds.streamjob_crd(), sort_keys=False, width=110, allow_unicode=True)
-    return {**dict.fromkeys(_GENERATED, text), _REFERENCE: crds.reference_page()}
+    return {
+        **dict.fromkeys(_GENERATED, _crd_text()),
+        _REFERENCE: crds.reference_page(),
+        _METRICS: with_tables(_METRICS.read_text()),
+    }
 
 
 def _run() -> int:
