@@ -1,0 +1,211 @@
+"""What the operator asks of the API server is what the chart allows it, with no right to spare that is dangerous."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from sluice.manifests.children import children
+from sluice.ports import PODS, STREAM_JOBS, Cluster, Resource
+from sluice.services.agentkey import NAME
+from sluice.services.operating import Operator, Scope
+from tests.support import pods
+from tests.support.agents import MemoryAgents
+from tests.support.cluster import MemoryCluster
+from tests.support.helm import HOME, Helm, Json, of_kind
+from tests.support.jobs import job, resource
+from tests.support.virtual_time import VirtualClock, VirtualLoop
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One thing that somebody wants to do; in no namespace means in all."""
+
+    verb: str
+    group: str
+    resource: str
+    namespace: str | None
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource} in {self.namespace or 'all namespaces'}"
+
+
+class Asked:
+    """A cluster that keeps what it was asked for."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.rights: set[Right] = set()
+        self._cluster = cluster
+
+    def _note(self, verb: str, resource: Resource, namespace: str | None, name: str = "") -> None:
+        group = resource.api_version.rpartition("/")[0]
+        self.rights.add(Right(verb, group, resource.plural, namespace, name))
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        self._note("get", resource, namespace, name)
+        return await self._cluster.get(resource, namespace, name)
+
+    async def list(
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
+    ) -> list[Json]:
+        # What is listed is watched, too, by kopf.
+        for verb in ("list", "watch"):
+            self._note(verb, resource, namespace)
+        return await self._cluster.list(resource, namespace, selector=selector)
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        self._note("create", resource, body["metadata"]["namespace"])
+        return await self._cluster.create(resource, body)
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        self._note("update", resource, body["metadata"]["namespace"])
+        return await self._cluster.replace(resource, body)
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+    ) -> Json:
+        place = body["metadata"]["namespace"]
+        if subresource:
+            part = Resource(resource.api_version, f"{resource.plural}/{subresource}")
+            self._note("patch", part, place)
+        else:
+            # What is applied and not there yet is created.
+            self._note("patch", resource, place)
+            self._note("create", resource, place)
+        return await self._cluster.apply(resource, body, subresource=subresource)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        self._note("delete", resource, namespace)
+        await self._cluster.delete(resource, namespace, name, uid=uid)
+
+
+async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
+    """Take over, start a driver, see it fail, start another; a second operator follows on the first."""
+    cluster = MemoryCluster()
+    asked = Asked(cluster)
+    cluster.put(STREAM_JOBS, resource())
+    for identity in ("first", "second"):
+        operator = Operator(
+            cluster=asked,
+            agents=MemoryAgents(VirtualClock()),
+            clock=VirtualClock(),
+            scope=Scope(namespaces=namespaces, home=HOME, identity=identity),
+            agent=b"packed",
+            fresh_key=b"fresh",
+        )
+        task = asyncio.create_task(operator.run())
+        await asyncio.sleep(5)
+        pod = cluster.pod()
+        assert pod is not None
+        operator.pod_changed(cluster.put(PODS, pods.failed(pod)))
+        await asyncio.sleep(5)
+        operator.pod_gone(cluster.remove(PODS, "shop", "clicks-driver"))
+        await asyncio.sleep(600)
+        # A watch that is mistaken: the pod that is there after all is in the next one's way, and is read.
+        operator.pod_gone(cluster.pod() or {})
+        await asyncio.sleep(5)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    return asked.rights
+
+
+@pytest.fixture(scope="module", params=[(), ("shop",)], ids=["cluster-wide", "one namespace"])
+def life(request: pytest.FixtureRequest) -> tuple[str, set[Right]]:
+    """The value of the chart for these namespaces, and what the operator then asks for."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        rights = runner.run(_a_jobs_life(request.param))
+    return f"watchNamespaces={list(request.param)}".replace("'", '"'), rights
+
+
+def rules_of_operator(objects: list[Json]) -> list[tuple[str | None, Json]]:
+    """What is bound to the operator's account: where, None for everywhere, and a rule."""
+    (account,) = of_kind(objects, "ServiceAccount")
+    rules = []
+    for binding in objects:
+        if not binding["kind"].endswith("RoleBinding"):
+            continue
+        (subject,) = binding["subjects"]
+        assert (subject["namespace"], subject["name"]) == account
+        place = binding["metadata"].get("namespace")
+        role = of_kind(objects, binding["roleRef"]["kind"])[place or "", binding["roleRef"]["name"]]
+        rules += [(place, rule) for rule in role["rules"]]
+    return rules
+
+
+def allows(rules: list[tuple[str | None, Json]], right: Right) -> bool:
+    """What the API server's authoriser would say."""
+    return any(
+        place in (None, right.namespace)
+        and right.group in rule["apiGroups"]
+        and right.resource in rule["resources"]
+        and right.verb in rule["verbs"]
+        and right.name in rule.get("resourceNames", [right.name])
+        for place, rule in rules
+    )
+
+
+def test_the_life_of_a_job_asks_for_every_kind_of_request(life: tuple[str, set[Right]]) -> None:
+    verbs = {right.verb for right in life[1]}
+    assert verbs == {"get", "list", "watch", "create", "update", "patch", "delete"}
+
+
+def test_everything_that_is_asked_for_is_allowed(helm: Helm, life: tuple[str, set[Right]]) -> None:
+    value, rights = life
+    rules = rules_of_operator(helm.render(value))
+    assert [str(right) for right in rights if not allows(rules, right)] == []
+
+
+@pytest.mark.parametrize("value", ["watchNamespaces=[]", 'watchNamespaces=["shop"]'])
+def test_the_operator_has_every_right_that_it_hands_to_a_driver(helm: Helm, value: str) -> None:
+    rules = rules_of_operator(helm.render(value))
+    stages = children(job(), 1, agent=b"", key=b"")
+    (role,) = [body for stage in stages for body in stage if body["kind"] == "Role"]
+    handed = [
+        Right(verb, group, kind, "shop")
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for kind in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+    assert handed
+    assert [str(right) for right in handed if not allows(rules, right)] == []
+    assert allows(rules, Right("update", "sluice.dev", "streamjobs/finalizers", "shop"))
+
+
+def test_an_operator_of_some_namespaces_has_no_right_elsewhere(helm: Helm) -> None:
+    objects = helm.render('watchNamespaces=["shop","bank"]')
+    assert {place for place, _ in rules_of_operator(objects)} == {"shop", "bank", HOME}
+    assert not of_kind(objects, "ClusterRoleBinding")
+
+
+@pytest.mark.parametrize("value", ["watchNamespaces=[]", 'watchNamespaces=["shop"]'])
+def test_no_secret_but_its_own_can_be_read_and_nothing_is_allowed_by_a_star(
+    helm: Helm, value: str
+) -> None:
+    rules = rules_of_operator(helm.render(value))
+    assert allows(rules, Right("get", "", "secrets", HOME, NAME))
+    for verb in ("get", "list", "watch"):
+        assert not allows(rules, Right(verb, "", "secrets", "shop", NAME))
+        assert not allows(rules, Right(verb, "", "secrets", HOME, "another"))
+    for _, rule in rules:
+        assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+
+
+@pytest.mark.parametrize("verb", ["escalate", "bind", "impersonate", "exec"])
+def test_the_operator_cannot_raise_its_own_rights(helm: Helm, verb: str) -> None:
+    for _, rule in rules_of_operator(helm.render()):
+        assert verb not in rule["verbs"]
+        assert "pods/exec" not in rule["resources"]
+
+
+def test_people_may_edit_and_view_jobs_by_the_clusters_own_roles(helm: Helm) -> None:
+    roles = of_kind(helm.render(), "ClusterRole")
+    edit, view = roles["", "sluice-edit"], roles["", "sluice-view"]
+    label = "rbac.authorization.k8s.io/aggregate-to-"
+    assert edit["metadata"]["labels"][f"{label}edit"] == "true"
+    assert view["metadata"]["labels"][f"{label}view"] == "true"
+    assert {verb for rule in view["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert not any("streamjobs/status" in rule["resources"] for rule in edit["rules"])
