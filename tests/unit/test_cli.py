@@ -1,0 +1,97 @@
+"""The command line: what is generated, what is stale, and how wrong settings are told."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sluice import __version__, cli
+
+ROOT = Path(__file__).parents[2]
+CRD = "crds/streamjobs.yaml"
+
+
+@pytest.fixture
+def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout in which everything that is generated was written."""
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["crds", "--write"]) == 0
+    return tmp_path
+
+
+def test_what_is_written_is_what_is_checked(generated: Path) -> None:
+    assert cli.main(["crds", "--check"]) == 0
+
+
+@pytest.mark.parametrize("name", [CRD, f"charts/sluice/{CRD}", "docs/reference/streamjob.md"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_stale_file_fails_the_check_and_is_named_with_the_remedy(
+    generated: Path, capsys: pytest.CaptureFixture[str], name: str, is_there: bool
+) -> None:
+    file = generated / name
+    text = file.read_text()
+    file.unlink()
+    if is_there:
+        file.write_text(text + "# by hand\n")
+    assert cli.main(["crds", "--check"]) == 1
+    told = capsys.readouterr().err
+    assert name in told
+    assert "make generate" in told
+
+
+def test_the_crd_is_printed_as_it_is_written(
+    generated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["crds"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == (generated / CRD).read_text()
+    assert yaml.safe_load(printed)["kind"] == "CustomResourceDefinition"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("WORKERS", "0", "greater than or equal to 1"),
+        ("WORKERS", "many", "valid integer"),
+        ("POLL_INTERVAL", "0.1", "greater than or equal to 0.5"),
+        ("POLLS_PER_SECOND", "0", "greater than 0"),
+        ("HEALTH_PORT", "70000", "less than or equal to 65535"),
+        ("LOG_LEVEL", "LOUD", "'DEBUG', 'INFO', 'WARNING' or 'ERROR'"),
+    ],
+)
+def test_a_wrong_setting_ends_the_process_with_its_name_and_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variable: str,
+    value: str,
+    says: str,
+) -> None:
+    monkeypatch.setenv(f"SLUICE_OPERATOR_{variable}", value)
+    assert cli.main(["run"]) == 2
+    told = capsys.readouterr().err
+    assert variable.lower() in told
+    assert says in told
+    assert value in told
+
+
+def test_without_a_cluster_it_is_said_how_to_name_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
+    assert cli.main(["run"]) == 2
+    assert "set KUBECONFIG to a kubeconfig file" in capsys.readouterr().err
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out.strip() == __version__
+
+
+@pytest.mark.parametrize("words", [[], ["crds", "--write", "--check"], ["fly"]])
+def test_a_command_that_makes_no_sense_is_refused(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code == 2
