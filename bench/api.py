@@ -63,7 +63,7 @@ class Api:
 
     async def count(self, path: str) -> int:
         """How many objects a collection has."""
-        return len(_checked(await self._client.get(path, headers=_NAMES_ONLY))["items"])
+        return len(_checked(await self._client.get(path, headers=_NAMES_ONLY))["items"] or [])
 
     async def delete(self, path: str, **query: str) -> None:
         """Delete an object or a collection; nothing happens if it is gone."""
