@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import pytest
 import yaml
 
 from sluice.adapters.credentials import Credentials
+from sluice.handlers import sweeping
 from sluice.handlers.running import run_operator
 from sluice.ports import LEASES, PODS, STREAM_JOBS, Json
 from sluice.settings import Settings
@@ -48,7 +50,12 @@ async def operating(namespaces: str = "", *, has_crds: bool = True) -> AsyncIter
     """An operator that watches and leads; without CRDs, they come once it has asked for them."""
     port = _free_port()
     settings = Settings(
-        home="home", identity="one", health_port=port, namespaces=namespaces, workers=2
+        home="home",
+        identity="one",
+        health_port=port,
+        metrics_port=_free_port(),
+        namespaces=namespaces,
+        workers=2,
     )
     async with serving() as (server, address):
         server.has_crds = has_crds
@@ -136,6 +143,40 @@ async def test_an_operator_that_was_there_before_the_crds_works_when_they_come()
     async with operating(has_crds=False) as running:
         running.server.cluster.put(STREAM_JOBS, resource())
         await running.pod(1)
+
+
+async def test_a_driver_that_went_while_the_watches_were_away_is_followed_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweeping, "EVERY", 0.2)
+    async with operating() as running:
+        server, cluster = running.server, running.server.cluster
+        cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+        await asyncio.sleep(0.5)
+        server.is_mute = True
+        cluster.remove(PODS, "shop", "clicks-driver")
+        server.forget_watches()
+        server.is_mute = False
+        await running.pod(2)
+
+
+async def test_a_job_that_went_while_the_watches_were_away_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sweeping, "EVERY", 0.2)
+    async with operating() as running:
+        server, cluster = running.server, running.server.cluster
+        cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+        server.is_mute = True
+        cluster.remove(STREAM_JOBS, "shop", "clicks")
+        server.is_mute = False
+        await asyncio.sleep(0.5)
+        cluster.calls.clear()
+        cluster.remove(PODS, "shop", "clicks-driver")
+        await asyncio.sleep(0.5)
+        assert [write for write in cluster.writes if "leases" not in write] == []
 
 
 async def test_it_says_that_it_is_alive() -> None:

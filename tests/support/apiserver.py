@@ -43,6 +43,8 @@ class ApiServer:
         self.selectors: set[tuple[str, str | None, str]] = set()
         """Whose watches were asked for: kind, namespace, label selector."""
         self.has_crds = True
+        self.is_mute = False
+        """Whether changes are kept from the watches."""
         self.refused = 0
         """How often StreamJobs were asked for without their CRD."""
         self._watches: list[tuple[str, str | None, asyncio.Queue[Json]]] = []
@@ -58,6 +60,12 @@ class ApiServer:
         except TimeoutError:
             raise AssertionError(f"never came: {what}; writes: {self.cluster.writes}") from None
 
+    def forget_watches(self) -> None:
+        """Tell all watches that they are too old to go on, as after a restart."""
+        gone = {"kind": "Status", "code": 410, "message": "too old resource version"}
+        for _, _, queue in self._watches:
+            queue.put_nowait({"type": "ERROR", "object": gone})
+
     @property
     def watched(self) -> set[str]:
         """The kinds that somebody watches now."""
@@ -65,6 +73,8 @@ class ApiServer:
 
     def _changed(self, kind: str, plural: str, body: Json) -> None:
         self._change.set()
+        if self.is_mute:
+            return
         for watched, namespace, queue in self._watches:
             if watched == plural and namespace in (None, body["metadata"]["namespace"]):
                 queue.put_nowait({"type": kind, "object": body})

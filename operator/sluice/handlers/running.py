@@ -14,7 +14,8 @@ from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.agent.pack import packed
 from sluice.errors import ClusterUnavailable, NotFound
 from sluice.handlers.streamjobs import kopf_settings, register
-from sluice.ports import STREAM_JOBS, Cluster
+from sluice.handlers.sweeping import Sweeper
+from sluice.ports import PODS, STREAM_JOBS, Cluster
 from sluice.services.operating import Operator, Scope
 from sluice.services.polling import Pace
 from sluice.settings import Settings
@@ -41,9 +42,12 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             pace=Pace(interval=settings.poll_interval, per_second=settings.polls_per_second),
             workers=settings.workers,
         )
-        register(registry, operator, credentials)
+        gone = {STREAM_JOBS: operator.job_gone, PODS: operator.pod_gone}
+        sweeper = Sweeper(cluster, namespaces, gone)
+        register(registry, operator, sweeper, credentials)
         await _wait_for_kinds(cluster, namespaces)
         work = asyncio.create_task(operator.run())
+        sweeping = asyncio.create_task(sweeper.run())
         has_ended = asyncio.Event()
         work.add_done_callback(lambda _: has_ended.set())
 
@@ -64,7 +68,8 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             )
         finally:
             work.cancel()
-            await asyncio.wait({work})
+            sweeping.cancel()
+            await asyncio.wait({work, sweeping})
         if not work.cancelled():
             work.result()
 

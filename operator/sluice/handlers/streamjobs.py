@@ -9,11 +9,15 @@ from typing import Any
 import kopf
 
 from sluice.adapters.credentials import Credentials
+from sluice.handlers.sweeping import Sweeper
 from sluice.manifests import names
+from sluice.ports import PODS, STREAM_JOBS
 from sluice.services.operating import Operator
 
 
-def register(registry: kopf.OperatorRegistry, operator: Operator, credentials: Credentials) -> None:
+def register(
+    registry: kopf.OperatorRegistry, operator: Operator, sweeper: Sweeper, credentials: Credentials
+) -> None:
     """Enter the handlers of an operator into a registry."""
 
     @kopf.on.login(registry=registry)
@@ -30,15 +34,19 @@ def register(registry: kopf.OperatorRegistry, operator: Operator, credentials: C
     @kopf.on.event("sluice.dev", "v1alpha1", "streamjobs", registry=registry)
     async def streamjob_seen(event: kopf.RawEvent, **_: Any) -> None:
         if event["type"] == "DELETED":
+            sweeper.forget(STREAM_JOBS, event["object"])
             operator.job_gone(event["object"])
         else:
+            sweeper.see(STREAM_JOBS, event["object"])
             operator.job_changed(event["object"])
 
     @kopf.on.event("pods", labels={names.JOB_LABEL: kopf.PRESENT}, registry=registry)
     async def pod_seen(event: kopf.RawEvent, **_: Any) -> None:
         if event["type"] == "DELETED":
+            sweeper.forget(PODS, event["object"])
             operator.pod_gone(event["object"])
         else:
+            sweeper.see(PODS, event["object"])
             operator.pod_changed(event["object"])
 
 

@@ -1,0 +1,69 @@
+"""Notice what went while no watch was there to tell.
+
+When the API server has forgotten where a watch stood (after its restart, for one), kopf lists everything and
+watches anew; nothing is told of what was deleted in between. A driver that went then would be waited for for ever.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sluice.errors import SluiceError
+from sluice.manifests import names
+from sluice.ports import PODS, STREAM_JOBS, Cluster, Json, Resource
+
+log = logging.getLogger(__name__)
+
+EVERY = 120.0
+"""Seconds between two lists of everything."""
+
+_SELECTORS = {STREAM_JOBS: "", PODS: names.JOB_LABEL}
+
+
+class Sweeper:
+    """Remembers what was seen, and calls `gone` with what is not there any more."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespaces: Sequence[str],
+        gone: Mapping[Resource, Callable[[Json], None]],
+    ) -> None:
+        self._cluster = cluster
+        self._listed: Sequence[str | None] = namespaces or (None,)
+        self._gone = gone
+        self._known: dict[Resource, dict[str, Json]] = {resource: {} for resource in gone}
+
+    def see(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Something is there."""
+        metadata = body["metadata"]
+        kept = ("namespace", "name", "uid", "labels")
+        slim = {"metadata": {name: metadata[name] for name in kept if name in metadata}}
+        self._known[resource][metadata["uid"]] = slim
+
+    def forget(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Something has gone, as a watch told."""
+        self._known[resource].pop(body["metadata"]["uid"], None)
+
+    async def run(self) -> None:
+        """Look again and again until cancelled."""
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                for resource in self._known:
+                    await self._sweep(resource)
+            except SluiceError as error:
+                log.warning("cannot look for what has gone: %s", error)
+
+    async def _sweep(self, resource: Resource) -> None:
+        # What comes while the lists are read is not on them and has not gone.
+        before = dict(self._known[resource])
+        there: set[str] = set()
+        for namespace in self._listed:
+            listed = await self._cluster.list(resource, namespace, selector=_SELECTORS[resource])
+            there.update(body["metadata"]["uid"] for body in listed)
+        for uid, body in before.items():
+            if uid not in there and self._known[resource].pop(uid, None) is not None:
+                log.info("%s %s has gone untold", resource.plural, body["metadata"]["name"])
+                self._gone[resource](body)
