@@ -96,8 +96,8 @@ class WorkQueue(Generic[K]):
     async def _attempt(self, key: K) -> None:
         try:
             later = await self._work(key)
-        except Conflict:
-            self.add_after(key, 0.05)
+        except Conflict as error:
+            self._retry(key, f"conflict: {error}", first=FIRST_RETRY / 10, level=logging.DEBUG)
         except SluiceError as error:
             self._retry(key, f"{type(error).__name__}: {error}")
         except Exception:
@@ -109,8 +109,10 @@ class WorkQueue(Generic[K]):
             if later is not None:
                 self.add_after(key, later)
 
-    def _retry(self, key: K, why: str) -> None:
+    def _retry(
+        self, key: K, why: str, *, first: float = FIRST_RETRY, level: int = logging.WARNING
+    ) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        pause = min(FIRST_RETRY * 2 ** (failures - 1), LONGEST_RETRY)
-        log.warning("%s: %s; again in %.1f s", key, why, pause)
+        pause = min(first * 2 ** min(failures - 1, 30), LONGEST_RETRY)
+        log.log(level, "%s: %s; again in %.2f s", key, why, pause)
         self.add_after(key, pause)

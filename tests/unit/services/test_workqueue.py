@@ -102,12 +102,14 @@ async def test_the_earlier_of_two_times_counts() -> None:
 
 
 @in_virtual_time
-async def test_a_conflict_is_met_again_at_once() -> None:
-    log = Log(Conflict("b"))
+async def test_a_conflict_is_met_again_at_once_and_less_and_less_if_it_stays() -> None:
+    log = Log(Conflict("b"), Conflict("b"), Conflict("b"), None, Conflict("b"))
     async with running(log) as queue:
         queue.add("a")
         await asyncio.sleep(1)
-    assert [when for _, when in log.times] == [0, 0.05]
+        queue.add("a")
+        await asyncio.sleep(1)
+    assert [when for _, when in log.times] == [0, 0.05, 0.15, 0.35, 1, 1.05]
 
 
 @pytest.mark.parametrize("error", [ClusterUnavailable("away"), KeyError("bug")])
