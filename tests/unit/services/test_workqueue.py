@@ -130,6 +130,15 @@ def test_failures_are_retried_ever_more_slowly(error: Exception) -> None:
 
 
 @in_virtual_time
+async def test_a_day_of_failures_is_survived() -> None:
+    log = Log(*[ClusterUnavailable("away")] * 1500)
+    async with running(log) as queue:
+        queue.add("a")
+        await asyncio.sleep(100_000)
+    assert len(log.times) == 1501
+
+
+@in_virtual_time
 async def test_after_a_success_failures_are_forgotten() -> None:
     away = ClusterUnavailable("away")
     log = Log(away, away, None, away)
