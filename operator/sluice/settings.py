@@ -26,6 +26,7 @@ class Settings(BaseSettings):
         50.0, gt=0, le=1000, description="Questions per second to all agents together."
     )
     health_port: int = Field(8081, ge=1, le=65535, description="Port of /healthz.")
+    metrics_port: int = Field(9090, ge=1, le=65535, description="Port of /metrics.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="Least level logged."
     )

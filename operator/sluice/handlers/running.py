@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 import kopf
@@ -11,6 +12,7 @@ from sluice.adapters.agents import HttpAgents
 from sluice.adapters.clock import SystemClock
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.kubernetes import KubernetesCluster
+from sluice.adapters.metrics import MetricsServer
 from sluice.agent.pack import packed
 from sluice.errors import ClusterUnavailable, NotFound
 from sluice.handlers.streamjobs import kopf_settings, register
@@ -31,7 +33,11 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
     clock = SystemClock()
     namespaces = tuple(filter(None, settings.namespaces.split(",")))
     registry = kopf.OperatorRegistry()
-    async with KubernetesCluster(credentials) as cluster, HttpAgents(clock) as agents:
+    async with (
+        KubernetesCluster(credentials) as cluster,
+        HttpAgents(clock) as agents,
+        AsyncExitStack() as stack,
+    ):
         operator = Operator(
             cluster=cluster,
             agents=agents,
@@ -45,6 +51,8 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         gone = {STREAM_JOBS: operator.job_gone, PODS: operator.pod_gone}
         sweeper = Sweeper(cluster, namespaces, gone)
         register(registry, operator, sweeper, credentials)
+        metrics = MetricsServer(operator.registry, operator.refresh, port=settings.metrics_port)
+        await stack.enter_async_context(metrics)
         await _wait_for_kinds(cluster, namespaces)
         work = asyncio.create_task(operator.run())
         sweeping = asyncio.create_task(sweeper.run())

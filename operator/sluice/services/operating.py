@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from prometheus_client import CollectorRegistry
+
 from sluice.core.application import JobKey
 from sluice.manifests import names
 from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster, Json
@@ -13,6 +15,9 @@ from sluice.services.agentkey import agent_key
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import Leadership
+from sluice.services.metrics.instruments import Instruments
+from sluice.services.metrics.jobs import JobsCollector
+from sluice.services.metrics.requests import MeasuredCluster
 from sluice.services.polling import Pace, Poller
 from sluice.services.reconciling import Reconciler
 from sluice.services.statuses import Statuses
@@ -51,18 +56,26 @@ class Operator:
         workers: int = 16,
         pollers: int = 16,
     ) -> None:
-        self._cluster = cluster
+        self._clock = clock
+        self._instruments = Instruments(clock.now())
+        self._cluster = MeasuredCluster(cluster, self._instruments)
         self._scope = scope
         self._fresh_key = fresh_key
         self._workers = workers
         self._pollers = pollers
         self.fleet = Fleet()
+        self._jobs = JobsCollector(self.fleet)
+        self.registry.register(self._jobs)
         self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile)
         self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._queue.add)
         self.leadership = Leadership(
-            cluster, clock, namespace=scope.home, name="sluice-operator", identity=scope.identity
+            self._cluster,
+            clock,
+            namespace=scope.home,
+            name="sluice-operator",
+            identity=scope.identity,
         )
-        ours = LeaderOnly(cluster, self.leadership)
+        ours = LeaderOnly(self._cluster, self.leadership)
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,
@@ -73,13 +86,25 @@ class Operator:
             agent=agent,
         )
 
+    @property
+    def registry(self) -> CollectorRegistry:
+        """The operator's metrics; `refresh` brings up to date what is not counted as it happens."""
+        return self._instruments.registry
+
+    async def refresh(self) -> None:
+        """Look at what only the event loop may ask."""
+        self._jobs.leads = self.leadership.is_held
+        self._instruments.leader.set(self.leadership.is_held)
+        self._instruments.queues.labels("reconcile").set(len(self._queue))
+        self._instruments.queues.labels("poll").set(len(self._poller.queue))
+
     def job_changed(self, resource: Mapping[str, Any]) -> None:
         """A StreamJob was created or changed."""
-        self._queue.add(self.fleet.see_job(resource))
+        self._look_at(self.fleet.see_job(resource))
 
     def job_gone(self, resource: Mapping[str, Any]) -> None:
         """A StreamJob was deleted."""
-        self._queue.add(self.fleet.lose_job(resource))
+        self._look_at(self.fleet.lose_job(resource))
 
     def pod_changed(self, pod: Mapping[str, Any]) -> None:
         """A pod with our labels was created or changed."""
@@ -113,9 +138,11 @@ class Operator:
     async def _reconcile(self, key: JobKey) -> float | None:
         if not self.leadership.is_held:
             return None
-        return await self._reconciler.reconcile(key)
+        with self._instruments.reconciling():
+            return await self._reconciler.reconcile(key)
 
     def _look_at(self, key: JobKey | None) -> None:
+        self._instruments.event_seen(self._clock.now())
         if key is not None:
             self._queue.add(key)
 

@@ -1,0 +1,183 @@
+"""What the operator has seen of each job, as metrics that are made when they are asked for.
+
+Thousands of jobs have a hundred thousand series. Kept as gauges they would take more memory than all the rest of
+the operator; read from the fleet, one metric after the other, they take none between two scrapes. They tell what the
+status says, so a scrape and `kubectl get` agree.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from sluice.catalogue import agent
+from sluice.catalogue import operator as catalogue
+from sluice.catalogue.metric import Metric, Type
+from sluice.core.application import JobKey
+from sluice.core.objectives.indicators import weights
+from sluice.core.quantities import duration
+from sluice.core.record import Phase
+from sluice.services.fleet import Fleet
+
+Family = CounterMetricFamily | GaugeMetricFamily
+Labelled = tuple[tuple[str, ...], float | None]
+
+UNSEEN = "Unseen"
+"""The phase of a job that has no status yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One job: its resource as last seen, and how many executors run."""
+
+    resource: Mapping[str, Any]
+    executors_running: int
+
+    @property
+    def phase(self) -> str:
+        """The phase that its status tells."""
+        phase: str = self.status.get("phase", UNSEEN)
+        return phase
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """Its status; empty before the first look."""
+        status: Mapping[str, Any] = self.resource.get("status") or {}
+        return status
+
+    def declared(self, *path: str) -> Any:
+        """A field of its spec, None if it is not there; the API server has filled in the defaults."""
+        return _find(self.resource["spec"], path)
+
+    def told(self, *path: str) -> Any:
+        """A field of its status, None if it is not there."""
+        return _find(self.status, path)
+
+
+class JobsCollector(Collector):
+    """The metrics of all jobs, from the process that leads: two that tell the same would count double."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self.leads = False
+
+    def collect(self) -> Iterator[Family]:
+        """One metric at a time, so that only its samples are in memory together."""
+        if not self.leads:
+            return
+        yield self._by_phase()
+        for metric, read in _READERS:
+            yield self._family(metric, read)
+
+    def describe(self) -> Iterator[Family]:
+        """All names, for the registry's check against duplicates."""
+        yield _empty(catalogue.JOBS)
+        for metric, _ in _READERS:
+            yield _empty(metric)
+
+    def _by_phase(self) -> Family:
+        family = _empty(catalogue.JOBS)
+        counts = Counter(view.phase for _, view in self._views())
+        for phase in (UNSEEN, *Phase):
+            family.add_metric([phase], counts[phase])
+        return family
+
+    def _family(self, metric: Metric, read: Callable[[View], Iterator[Labelled]]) -> Family:
+        family = _empty(metric)
+        for key, view in self._views():
+            for labels, value in read(view):
+                if value is not None:
+                    family.add_metric([key.namespace, key.name, *labels], value)
+        return family
+
+    def _views(self) -> Iterator[tuple[JobKey, View]]:
+        for key in self._fleet:
+            resource = self._fleet.job(key)
+            if resource is not None:
+                running = self._fleet.executors_running(key)
+                yield key, View(resource=resource, executors_running=running)
+
+
+def _moment(text: str | None) -> float | None:
+    return datetime.fromisoformat(text).timestamp() if text else None
+
+
+@lru_cache(maxsize=1024)
+def _seconds(text: str | None) -> float | None:
+    """A declared duration; one that was stored under other rules is not known."""
+    try:
+        return duration(text).total_seconds() if text else None
+    except ValueError:
+        return None
+
+
+def _one(read: Callable[[View], float | None]) -> Callable[[View], Iterator[Labelled]]:
+    """A metric with no labels but the job's."""
+    return lambda view: iter([((), read(view))])
+
+
+def _phase(view: View) -> Iterator[Labelled]:
+    yield (view.phase,), 1.0
+
+
+def _conditions(view: View) -> Iterator[Labelled]:
+    for condition in view.status.get("conditions", ()):
+        value = {"True": 1.0, "False": 0.0}.get(condition["status"])
+        yield (condition["type"],), value
+
+
+def _bucket_weights(view: View) -> Iterator[Labelled]:
+    bound = _seconds(view.declared("slo", "latency", "bound"))
+    if bound is not None:
+        for limit, weight in weights(agent.RECORD_LATENCY.buckets, bound):
+            yield (repr(limit),), weight
+
+
+_READERS: tuple[tuple[Metric, Callable[[View], Iterator[Labelled]]], ...] = (
+    (catalogue.PHASE, _phase),
+    (catalogue.CONDITION, _conditions),
+    (catalogue.CREATED, _one(lambda view: _moment(view.resource["metadata"]["creationTimestamp"]))),
+    (catalogue.DRIVER_STARTS, _one(lambda view: view.told("incarnation"))),
+    (catalogue.FAILURES_IN_A_ROW, _one(lambda view: view.told("failures", "inARow"))),
+    (catalogue.LAST_COMMIT, _one(lambda view: _moment(view.told("checkpoint", "committedAt")))),
+    (catalogue.EXECUTORS_WANTED, _one(lambda view: view.told("executors", "wanted"))),
+    (catalogue.EXECUTORS_RUNNING, _one(lambda view: view.executors_running)),
+    (catalogue.SLO_OBJECTIVE, _one(lambda view: view.declared("slo", "objective"))),
+    (catalogue.SLO_WINDOW, _one(lambda view: _seconds(view.declared("slo", "window")))),
+    (
+        catalogue.SLO_LATENCY_BOUND,
+        _one(lambda view: _seconds(view.declared("slo", "latency", "bound"))),
+    ),
+    (
+        catalogue.SLO_LATENCY_SHARE,
+        _one(lambda view: view.declared("slo", "latency", "percentile")),
+    ),
+    (catalogue.SLO_LATENCY_WEIGHT, _bucket_weights),
+    (
+        catalogue.SLO_THROUGHPUT,
+        _one(lambda view: view.declared("slo", "throughput", "minimum")),
+    ),
+    (
+        catalogue.RECOVERY_TARGET,
+        _one(lambda view: _seconds(view.declared("recovery", "target"))),
+    ),
+)
+
+
+def _empty(metric: Metric) -> Family:
+    kind = CounterMetricFamily if metric.type is Type.COUNTER else GaugeMetricFamily
+    return kind(metric.name, metric.meaning, labels=metric.labels)
+
+
+def _find(document: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    found: Any = document
+    for name in path:
+        if not isinstance(found, Mapping):
+            return None
+        found = found.get(name)
+    return found

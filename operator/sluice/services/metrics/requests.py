@@ -1,0 +1,49 @@
+"""The Kubernetes API with each request measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sluice.ports import Cluster, Json, Resource
+from sluice.services.metrics.instruments import Instruments
+
+
+class MeasuredCluster:
+    """A `Cluster` that counts and times what is asked of another one."""
+
+    def __init__(self, cluster: Cluster, instruments: Instruments) -> None:
+        self._cluster = cluster
+        self._instruments = instruments
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Read an object live."""
+        with self._instruments.requesting("get", resource.plural):
+            return await self._cluster.get(resource, namespace, name)
+
+    async def list(
+        self, resource: Resource, namespace: str | None, *, selector: str = ""
+    ) -> list[Json]:
+        """Read all objects, counted once whatever the number of pages."""
+        with self._instruments.requesting("list", resource.plural):
+            return await self._cluster.list(resource, namespace, selector=selector)
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Create an object."""
+        with self._instruments.requesting("create", resource.plural):
+            return await self._cluster.create(resource, body)
+
+    async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        """Replace an object of the same resourceVersion."""
+        with self._instruments.requesting("replace", resource.plural):
+            return await self._cluster.replace(resource, body)
+
+    async def apply(
+        self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+    ) -> Json:
+        """Apply an object or its subresource."""
+        with self._instruments.requesting("apply", resource.plural):
+            return await self._cluster.apply(resource, body, subresource=subresource)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+        """Delete the object of that uid."""
+        with self._instruments.requesting("delete", resource.plural):
+            await self._cluster.delete(resource, namespace, name, uid=uid)
