@@ -1,11 +1,13 @@
+import math
 import re
+from dataclasses import replace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.agent import exposition, metrics
 from sluice.agent.executors import Executors
-from sluice.agent.records import Failure, Record
+from sluice.agent.records import Failure, Record, StateLayout
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
 from sluice.agent.spark import Application
@@ -39,7 +41,13 @@ def busy() -> Record:
         stateOperators=[operator],
         eventTime=event_time,
     )
-    return record.with_progress(second).with_end(Failure("Boom", "it broke"))
+    record = replace(record.with_progress(second), layout=StateLayout(4, "rocksdb"))
+    return timed(record).with_end(Failure("Boom", "it broke"))
+
+
+def timed(record: Record) -> Record:
+    """Let the batches that wait for timestamps lose their patience."""
+    return replace(record, latency=record.latency.with_patience_until(math.inf))
 
 
 def families(text: str) -> dict[str, object]:
@@ -74,6 +82,7 @@ def test_prometheus_reads_every_metric_of_the_catalogue() -> None:
         ("sluice_query_state_bytes", 700),
         ("sluice_query_state_partitions", 4),
         ("sluice_query_untimed_rows_total", 100),
+        ("sluice_query_estimated_rows_total", 50),
         ("sluice_query_record_latency_seconds_count", 50),
         ("sluice_executors_target", 3),
         ("sluice_executors_registered", 2),

@@ -1,6 +1,9 @@
+import math
+from dataclasses import replace
+
 import pytest
 
-from sluice.agent.records import Failure, Record
+from sluice.agent.records import Activity, Failure, Record
 from tests.agent.building import BEGIN, kafka, trigger
 
 
@@ -9,6 +12,11 @@ def record(*triggers: dict[str, object]) -> Record:
     for parts in triggers:
         built = built.with_progress(trigger(**parts))
     return built
+
+
+def without_timestamps(built: Record) -> Record:
+    """Count what waits for timestamps by the arrival curve."""
+    return replace(built, latency=built.latency.with_patience_until(math.inf))
 
 
 def committed(batch: int, at: int, start: int, end: int, latest: int) -> dict[str, object]:
@@ -43,12 +51,54 @@ def test_a_query_that_caught_up_has_a_backlog_of_zero() -> None:
     assert record(committed(0, 0, 0, 100, 100)).backlog_seconds(BEGIN + 50) == 0
 
 
-def test_the_latency_of_rows_runs_from_arrival_to_commit() -> None:
+def test_without_timestamps_the_latency_of_rows_runs_from_arrival_to_commit() -> None:
     steady = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
+    latency = without_timestamps(steady).latency
 
     # The thousand rows arrived from second 0 to 10 and were committed at second 11.
-    assert steady.latencies.count == pytest.approx(1000)
-    assert steady.latencies.sum / 1000 == pytest.approx(6.0)
+    assert latency.histogram.count == latency.estimated_rows == pytest.approx(1000)
+    assert latency.histogram.sum / 1000 == pytest.approx(6.0)
+
+
+def test_a_batch_of_kafka_waits_for_the_timestamps_of_its_records() -> None:
+    steady = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
+
+    assert [batch.rows for batch in steady.latency.waiting] == [100, 1000]
+    assert steady.latency.waiting[1].ranges() == [("orders-0", 100, 1100)]
+    assert steady.latency.histogram.count == 0
+
+
+def test_a_batch_without_kafka_is_counted_at_once() -> None:
+    rate = {"description": "RatePerMicroBatchStream[rowsPerBatch=10]", "numInputRows": 10}
+    first = {**rate, "startOffset": None, "endOffset": {"offset": 10}, "latestOffset": None}
+
+    assert record({"sources": [first], "rows": 10}).latency.untimed_rows == 10
+
+
+def test_a_compacted_topic_has_fewer_rows_than_offsets() -> None:
+    sparse = record({"sources": [kafka(100, 200, 200, 40)], "rows": 40})
+    (batch,) = sparse.latency.waiting
+
+    assert (batch.rows, batch.weight()) == (40, 0.4)
+
+
+@pytest.mark.parametrize("counted", [0, 200])
+def test_a_sink_that_reads_a_batch_twice_or_never_does_not_change_its_rows(counted: int) -> None:
+    odd = record({"sources": [kafka(100, 200, 200, counted)], "rows": counted})
+
+    assert odd.latency.waiting[0].rows == 100
+
+
+def test_a_first_batch_from_the_beginning_of_the_topic_has_known_offsets() -> None:
+    first = record({"sources": [kafka(None, 100, 100, 100)], "rows": 100})
+
+    assert first.latency.waiting[0].ranges() == [("orders-0", 0, 100)]
+
+
+def test_a_first_batch_from_the_middle_of_a_topic_has_unknown_offsets() -> None:
+    first = record({"sources": [kafka(None, 100, 100, 60)], "rows": 60})
+
+    assert (first.latency.waiting, first.latency.untimed_rows) == ((), 60)
 
 
 def test_the_arrivals_of_a_long_backlog_are_remembered_until_it_is_committed() -> None:
@@ -56,20 +106,15 @@ def test_the_arrivals_of_a_long_backlog_are_remembered_until_it_is_committed() -
         committed(0, 0, 0, 0, 0), committed(1, 100, 0, 10, 1000), committed(2, 200, 10, 1500, 2000)
     )
 
-    assert late.latencies.count == pytest.approx(1500)
-    assert late.untimed_rows == 0
+    latency = without_timestamps(late).latency
+    assert latency.histogram.count == pytest.approx(1500)
+    assert latency.untimed_rows == 0
 
 
 def test_rows_whose_arrival_is_unknown_are_counted_apart() -> None:
     started = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
 
-    assert started.untimed_rows == 100
-
-
-def test_the_first_batch_of_a_query_has_no_start_and_no_known_arrivals() -> None:
-    first = record({"sources": [kafka(None, 100, 100, 100)], "rows": 100})
-
-    assert (first.untimed_rows, first.latencies.count) == (100, 0)
+    assert without_timestamps(started).latency.untimed_rows == 100
 
 
 def test_an_idle_trigger_samples_arrivals_and_is_no_batch() -> None:
@@ -99,13 +144,15 @@ def test_offsets_that_spark_left_null_do_not_forget_the_arrivals() -> None:
     assert known.arrival_rows_per_second() == 10
 
 
-def test_old_latencies_leave_the_window() -> None:
-    slow = committed(1, 10, 100, 1100, 1100)
-    quick = [committed(n, 100 + n, 1100 + n, 1101 + n, 1101 + n) for n in range(80)]
-    later = record(committed(0, 0, 0, 100, 100), slow, *quick)
+def test_a_batch_is_in_flight_from_its_first_sight_until_the_next_report() -> None:
+    at_work, resting = Activity("Processing new data", True), Activity("Waiting", False)
+    stuck = record(committed(0, 0, 0, 100, 100)).with_activity(at_work, 5).with_activity(at_work, 9)
 
-    assert later.window_latencies(BEGIN + 180).quantile(0.99) == pytest.approx(2.0, abs=0.5)
-    assert later.window_latencies(BEGIN + 3600).count == 0
+    assert (stuck.in_batch_since, stuck.doing) == (5, "Processing new data")
+    assert stuck.with_activity(resting, 10).in_batch_since is None
+    assert stuck.with_progress(trigger(**committed(1, 10, 100, 110, 110))).in_batch_since is None
+    assert stuck.with_end(None).in_batch_since is None
+    assert stuck.with_run("query-1", "run-2", 11).in_batch_since is None
 
 
 def test_counters_go_on_in_the_next_run_of_the_query() -> None:

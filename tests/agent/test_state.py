@@ -23,7 +23,7 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
         "rows": 50.0,
         "durationSeconds": 1.0,
     }
-    assert query["state"] == {"rows": 7, "bytes": 700, "partitions": 4, "provider": "hdfs"}
+    assert query["state"] == {"rows": 7, "bytes": 700, "partitions": 4, "provider": "rocksdb"}
     assert set(query["latencySeconds"]) == {"p50", "p95", "p99"}
     json.dumps(document)
 

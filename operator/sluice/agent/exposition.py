@@ -27,7 +27,9 @@ def render(snapshot: Snapshot, now: float) -> str:
     for family in metrics.JOB_METRICS:
         labelled = [({**job, **labels}, value) for labels, value in family.values(snapshot)]
         lines += _family(family.name, family.type, family.meaning, labelled)
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    # Java and the environment may hold halves of characters, which no encoding takes.
+    return text.encode("utf-8", "replace").decode()
 
 
 def _family(

@@ -30,6 +30,16 @@ class Histogram:
         )
         return replace(self, counts=counts, sum=self.sum + weight * (low + high) / 2)
 
+    def plus(self, other: Histogram) -> Histogram:
+        """Add what another histogram of the same bounds has observed."""
+        counts = tuple(count + other.counts[index] for index, count in enumerate(self.counts))
+        return replace(self, counts=counts, sum=self.sum + other.sum)
+
+    def scaled(self, factor: float) -> Histogram:
+        """Weigh all that was observed by a factor."""
+        counts = tuple(count * factor for count in self.counts)
+        return replace(self, counts=counts, sum=self.sum * factor)
+
     def since(self, earlier: Histogram) -> Histogram:
         """Return what was observed after an earlier state of this histogram."""
         counts = tuple(

@@ -16,6 +16,7 @@ from sluice.agent.polling import Poller
 from sluice.agent.snapshot import FINISHED, STOPPING, Snapshot
 from sluice.agent.spark import Spark
 from sluice.agent.stopping import Stopping
+from sluice.agent.timing import Timekeeper
 from sluice.agent.verbs import Verbs
 
 _USAGE = "usage: python3 agent.pyz [--] MAIN_FILE [ARGS...]\n"
@@ -60,13 +61,17 @@ def _started() -> Poller:
 
 def _start(spark: Spark, poller: Poller, stopping: Stopping, configured: settings.Settings) -> None:
     stopping.install()
-    atexit.register(poller.end)  # exit handlers run in reverse: before Spark is stopped
+    timekeeper = Timekeeper(lambda: poller.snapshot.records, spark.offsets_by_time, poller.deliver)
+    # Exit handlers run in reverse: these before Spark is stopped.
+    atexit.register(poller.end)
+    atexit.register(timekeeper.end)
     hooks.install(
         on_session=spark.add_session,
         on_query=lambda query: spark.add_query(query._jsq),
         on_stop=stopping.hold,
     )
     poller.start()
+    timekeeper.start()
     verbs = Verbs(poller, spark, stopping, configured.token_file)
     port = server.start(configured.port, verbs.answer)
     logs.write("info", "The agent is watching the program", port=port)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sluice.agent import VERSION
 from sluice.agent.histogram import Histogram
 from sluice.agent.progress import Progress, StateSize
-from sluice.agent.records import Record
+from sluice.agent.records import Record, StateLayout
 from sluice.agent.snapshot import Snapshot
 
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
@@ -44,6 +44,14 @@ def _of_batch(read: Callable[[Progress], float | None]) -> Callable[[Record, flo
 
 def _of_state(read: Callable[[StateSize], float]) -> Callable[[Record, float], float | None]:
     return _of_batch(lambda batch: read(batch.state) if batch.state else None)
+
+
+def _in_batch(record: Record, now: float) -> float:
+    return 0.0 if record.in_batch_since is None else max(0.0, now - record.in_batch_since)
+
+
+def _of_layout(read: Callable[[StateLayout], float]) -> Callable[[Record, float], float | None]:
+    return lambda record, _: read(record.layout) if record.layout else None
 
 
 def _watermark_lag(record: Record, now: float) -> float | None:
@@ -153,8 +161,8 @@ QUERY_METRICS = (
     QueryMetric(
         "sluice_query_state_partitions",
         GAUGE,
-        "Partitions of the state",
-        _of_state(lambda state: state.partitions),
+        "Partitions of the state, as the checkpoint has them",
+        _of_layout(lambda layout: layout.partitions),
     ),
     QueryMetric(
         "sluice_query_batch_duration_seconds",
@@ -163,16 +171,29 @@ QUERY_METRICS = (
         lambda record, _: record.durations,
     ),
     QueryMetric(
+        "sluice_query_batch_in_flight_seconds",
+        GAUGE,
+        "How long the batch that runs now was seen to run; 0 between batches",
+        _in_batch,
+    ),
+    QueryMetric(
         "sluice_query_record_latency_seconds",
         HISTOGRAM,
-        "From a row's arrival at the source to the commit of its batch, one count per row",
-        lambda record, _: record.latencies,
+        "From a record's timestamp, else a row's arrival at the source, to the commit of its batch, "
+        "one count per row",
+        lambda record, _: record.latency.histogram,
+    ),
+    QueryMetric(
+        "sluice_query_estimated_rows_total",
+        COUNTER,
+        "Rows in the latency histogram by their arrival at the source, without a usable timestamp",
+        lambda record, _: record.latency.estimated_rows,
     ),
     QueryMetric(
         "sluice_query_untimed_rows_total",
         COUNTER,
         "Committed rows that are not in the latency histogram: when they arrived is unknown",
-        lambda record, _: record.untimed_rows,
+        lambda record, _: record.latency.untimed_rows,
     ),
 )
 

@@ -16,32 +16,42 @@ _RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=(\d+), rampUpTimeSeconds=0\b")
 
 def rows_until(description: str, offset: Any) -> float | None:
     """Return the rows from the beginning of the source until the offset."""
-    if isinstance(
-        offset, str
-    ):  # Python's progress objects hold JSON text where the JSON holds values
-        offset = _parsed(offset)
-    if description.startswith("Kafka"):
-        return _kafka_rows(offset)
+    offset = _value(offset)
+    if _is_kafka(description):
+        partitions = by_partition(description, offset)
+        return float(sum(partitions.values())) if partitions else None
     if description.startswith("RatePerMicroBatchStream"):
         return _number(offset.get("offset")) if isinstance(offset, dict) else None
     return _rate_rows(description, offset)
 
 
-def _parsed(text: str) -> Any:
+def by_partition(description: str, offset: Any) -> dict[str, int]:
+    """Return the offset of each of Kafka's partitions; nothing for other sources and odd offsets."""
+    offset = _value(offset)
+    if not _is_kafka(description) or not isinstance(offset, dict):
+        return {}
+    found = {
+        f"{topic}-{partition}": value
+        for topic, partitions in offset.items()
+        if isinstance(partitions, dict)
+        for partition, value in partitions.items()
+    }
+    is_plain = all(isinstance(value, int) and value >= 0 for value in found.values())
+    return found if is_plain else {}
+
+
+def _is_kafka(description: str) -> bool:
+    return description.startswith("Kafka")
+
+
+def _value(offset: Any) -> Any:
+    """Read JSON text, which Python's progress objects hold where the JSON holds values."""
+    if not isinstance(offset, str):
+        return offset
     try:
-        return json.loads(text)
+        return json.loads(offset)
     except ValueError:
         return None
-
-
-def _kafka_rows(offset: Any) -> float | None:
-    """Add up {topic: {partition: offset}}."""
-    if not isinstance(offset, dict):
-        return None
-    partitions = [partitions for partitions in offset.values() if isinstance(partitions, dict)]
-    offsets = [_number(value) for topic in partitions for value in topic.values()]
-    known = [value for value in offsets if value is not None]
-    return sum(known) if known and len(known) == len(offsets) else None
 
 
 def _rate_rows(description: str, offset: Any) -> float | None:

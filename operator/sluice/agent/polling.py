@@ -6,6 +6,7 @@ lost, no callback server is started in the user's process, and the end of a quer
 
 from __future__ import annotations
 
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -14,11 +15,15 @@ from typing import Any
 
 from sluice.agent import executors, logs, spark
 from sluice.agent.executors import Executors
-from sluice.agent.records import Failure, Record
+from sluice.agent.latency import Timing
+from sluice.agent.records import Failure, Record, StateLayout
 from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
-from sluice.agent.spark import Spark
+from sluice.agent.spark import Query, Spark
 
 PERIOD_SECONDS = 1.0
+PATIENCE_SECONDS = 30.0
+"""How long a committed batch waits for the timestamps of its records."""
+
 _MOST_ENDED_RECORDS = 100
 _STALE_AFTER_SECONDS = 30.0
 
@@ -35,6 +40,7 @@ class Poller:
         self._ended = threading.Event()
         self._context: Any = None
         self._failure_logged = ""
+        self._timings: queue.SimpleQueue[Timing] = queue.SimpleQueue()
         self.snapshot = snapshot
 
     def start(self) -> None:
@@ -60,10 +66,14 @@ class Poller:
             wanted = replace(self.snapshot.executors, target=target)
             self.snapshot = replace(self.snapshot, executors=wanted)
 
+    def deliver(self, timing: Timing) -> None:
+        """Take the timing of a batch, for the next snapshot; from any thread."""
+        self._timings.put(timing)
+
     def poll(self) -> None:
         """Take a new snapshot."""
         context = self._spark.context()
-        records = self._records()
+        records = self._timed(self._records())
         registered = executors.registered(context) if context is not None else ()
         with self._lock:
             before = self.snapshot
@@ -103,33 +113,63 @@ class Poller:
         if exit_code is not None:
             return tuple(_lost(record, exit_code) for record in self.snapshot.records)
         records = {record.label: record for record in self.snapshot.records}
-        for run_id, query in self._spark.queries().items():
-            record = self._record_of(query, run_id, records)
-            records.pop(record.label, None)
+        for query in self._spark.queries().values():
+            record = _record_of(query, records, self._now())
+            records.pop(record.label, None)  # the latest to run come last
             records[record.label] = self._read(query, record)
         return _without_oldest_ended(tuple(records.values()))
 
-    def _record_of(self, query: Any, run_id: str, records: dict[str, Record]) -> Record:
-        name, id = query.name(), query.id().toString()
-        known = records.get(name or id)
-        if known is not None and known.active and known.run_id != run_id:
-            # Two sessions may each run a query of that name.
-            known = records.get(id)
-        if known is None:
-            label = id if name in records else name or id
-            return Record(label=label, name=name, id=id, run_id=run_id, started_at=self._now())
-        if known.run_id != run_id:
-            return known.with_run(id, run_id, self._now())
-        return known
+    def _read(self, query: Query, record: Record) -> Record:
+        known = _with_new_progress(query, record)
+        if known is not record:
+            return known  # it reports, so it lives, and is not stuck in a batch
+        if query.java.isActive():
+            return record.with_activity(spark.activity_of(query.java), self._now())
+        known = _with_new_progress(query, record)  # the last word, spoken since we looked
+        self._spark.forget(query.run_id)
+        return known.with_end(spark.failure_of(query.java))
 
-    def _read(self, query: Any, record: Record) -> Record:
-        is_active = query.isActive()  # before the progress, so that the last one is not missed
-        for progress in spark.new_progress(query, record.last.key if record.last else None):
-            record = record.with_progress(progress)
-        if is_active:
+    def _timed(self, records: tuple[Record, ...]) -> tuple[Record, ...]:
+        timings = [self._timings.get() for _ in range(self._timings.qsize())]
+        horizon = self._now() - PATIENCE_SECONDS
+        return tuple(_with_timings(record, timings, horizon) for record in records)
+
+
+def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
+    """Find the record of a run: its own, else an ended one of the same query, else a new one."""
+    for record in records.values():
+        if record.run_id == query.run_id:
             return record
-        self._spark.forget(record.run_id)
-        return record.with_end(spark.failure_of(query))
+    ended = [record for record in records.values() if not record.active]
+    for record in ended:
+        if record.id == query.id:
+            return record.with_run(query.id, query.run_id, now)
+    for record in ended:
+        if record.label == query.name:
+            return record.with_run(query.id, query.run_id, now)
+    # Two sessions may each run a query of that name.
+    labels = (query.name or query.id, query.id, query.run_id)
+    label = next(label for label in labels if label not in records)
+    return Record(label=label, name=query.name, id=query.id, run_id=query.run_id, started_at=now)
+
+
+def _with_new_progress(query: Query, record: Record) -> Record:
+    for progress in spark.new_progress(query.java, record.last.key if record.last else None):
+        record = record.with_progress(progress)
+    batch = record.last_batch
+    if record.layout is None and batch and batch.state and batch.run_id == query.run_id:
+        seen = StateLayout(batch.state.partitions, batch.state.provider)
+        return replace(record, layout=spark.state_layout(query.java) or seen)
+    return record
+
+
+def _with_timings(record: Record, timings: list[Timing], horizon: float) -> Record:
+    if not record.latency.waiting:
+        return record
+    latency = record.latency
+    for timing in timings:
+        latency = latency.with_timing(timing)
+    return replace(record, latency=latency.with_patience_until(horizon))
 
 
 def _lost(record: Record, exit_code: int) -> Record:

@@ -21,12 +21,18 @@ _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 
 @dataclass(frozen=True)
 class SourceProgress:
-    """One source in one trigger: rows from its beginning until the batch's start, its end, and the newest."""
+    """One source in one trigger: rows from its beginning until the batch's start, its end, and the newest.
 
+    `starts` and `ends` are the offsets of Kafka's partitions, empty where they are not known.
+    """
+
+    description: str
     start: float | None
     end: float | None
     latest: float | None
     rows: float
+    starts: Mapping[str, int]
+    ends: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,13 @@ def _duration(document: Mapping[str, Any], phases: Mapping[str, float]) -> float
 def _source(document: Mapping[str, Any]) -> SourceProgress:
     description = str(document.get("description") or "")
     return SourceProgress(
+        description=description,
         start=offsets.rows_until(description, document.get("startOffset")),
         end=offsets.rows_until(description, document.get("endOffset")),
         latest=offsets.rows_until(description, document.get("latestOffset")),
         rows=float(document.get("numInputRows") or 0),
+        starts=offsets.by_partition(description, document.get("startOffset")),
+        ends=offsets.by_partition(description, document.get("endOffset")),
     )
 
 

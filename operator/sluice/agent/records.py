@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from sluice.agent.arrivals import ArrivalCurve
 from sluice.agent.histogram import Histogram
+from sluice.agent.latency import Committed, Latency
 from sluice.agent.progress import Progress, SourceProgress
-
-LATENCY_WINDOW_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -21,6 +20,22 @@ class Failure:
 
     error_class: str
     message: str
+
+
+@dataclass(frozen=True)
+class StateLayout:
+    """How the checkpoint keeps the state, whatever the program asks for now."""
+
+    partitions: int
+    provider: str
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a query does now, in Spark's words, and whether that is work on a batch."""
+
+    doing: str
+    in_batch: bool
 
 
 @dataclass(frozen=True)
@@ -41,16 +56,22 @@ class Record:
     input_rows: float = 0.0
     output_rows: float | None = None
     arrived_rows: float | None = None
-    untimed_rows: float = 0.0
     curves: tuple[ArrivalCurve, ...] = ()
     durations: Histogram = field(default_factory=Histogram)
-    latencies: Histogram = field(default_factory=Histogram)
-    recent_latencies: tuple[tuple[float, Histogram], ...] = ()
+    latency: Latency = field(default_factory=Latency)
+    layout: StateLayout | None = None
+    doing: str | None = None
+    in_batch_since: float | None = None
 
     def with_progress(self, progress: Progress) -> Record:
         """Fold one trigger in; the triggers come in order."""
-        record = self._with_arrivals(progress)
+        record = replace(self._with_arrivals(progress), in_batch_since=None)
         return record._with_batch(progress) if progress.is_batch else record
+
+    def with_activity(self, activity: Activity, now: float) -> Record:
+        """Note what the query does while it reports nothing new; a batch keeps its first sight."""
+        since = (self.in_batch_since or now) if activity.in_batch else None
+        return replace(self, doing=activity.doing, in_batch_since=since)
 
     def with_run(self, id: str, run_id: str, started_at: float) -> Record:
         """Go on counting in a new run; another query under the same name has offsets of its own."""
@@ -63,12 +84,17 @@ class Record:
             active=True,
             failure=None,
             curves=curves,
+            layout=None,
+            doing=None,
+            in_batch_since=None,
         )
 
     def with_end(self, failure: Failure | None) -> Record:
         """Note that the run ended, and why if it was not stopped."""
         failed = self.failures + (failure is not None)
-        return replace(self, active=False, failure=failure, failures=failed)
+        return replace(
+            self, active=False, failure=failure, failures=failed, doing=None, in_batch_since=None
+        )
 
     def backlog_rows(self) -> float | None:
         """Return the rows that had arrived at the last trigger and are not committed."""
@@ -102,15 +128,6 @@ class Record:
         known = [rate for rate in rates if rate is not None]
         return sum(known) if known and len(known) == len(rates) else None
 
-    def window_latencies(self, now: float) -> Histogram:
-        """Return the latencies of about the last minute; empty if nothing was committed in it."""
-        horizon = now - LATENCY_WINDOW_SECONDS
-        before = [histogram for time, histogram in self.recent_latencies if time < horizon]
-        return self.latencies.since(before[-1] if before else self._oldest_latencies())
-
-    def _oldest_latencies(self) -> Histogram:
-        return self.recent_latencies[0][1] if self.recent_latencies else self.latencies
-
     def _with_arrivals(self, progress: Progress) -> Record:
         curves = self.curves
         if len(curves) != len(progress.sources):
@@ -128,32 +145,21 @@ class Record:
     def _with_batch(self, progress: Progress) -> Record:
         output = progress.output_rows
         return replace(
-            self._with_latencies(progress),
+            self,
             last_batch=progress,
+            latency=self._with_latencies(progress),
             batches=self.batches + 1,
             input_rows=self.input_rows + progress.rows,
             output_rows=self.output_rows if output is None else (self.output_rows or 0.0) + output,
             durations=self.durations.observed(progress.duration, progress.duration),
         )
 
-    def _with_latencies(self, progress: Progress) -> Record:
-        latencies, timed = self.latencies, 0.0
+    def _with_latencies(self, progress: Progress) -> Latency:
+        latency = self.latency
         for index, source in enumerate(progress.sources):
-            for stretch in self.curves[index].stretches(*_committed(source)):
-                committed = progress.committed_at
-                latencies = latencies.observed(
-                    committed - stretch.end, committed - stretch.begin, stretch.rows
-                )
-                timed += stretch.rows
-        horizon = progress.committed_at - 2 * LATENCY_WINDOW_SECONDS
-        recent = self.recent_latencies or ((progress.timestamp, self.latencies),)
-        kept = tuple(entry for entry in recent if entry[0] >= horizon)
-        return replace(
-            self,
-            latencies=latencies,
-            untimed_rows=self.untimed_rows + max(0.0, progress.rows - timed),
-            recent_latencies=(*kept, (progress.committed_at, latencies)),
-        )
+            batch = _committed(progress, source, self.curves[index])
+            latency = latency.with_committed(batch) if batch.rows > 0 else latency
+        return latency
 
 
 def _lag(source: SourceProgress) -> float | None:
@@ -162,7 +168,31 @@ def _lag(source: SourceProgress) -> float | None:
     return max(0.0, source.latest - source.end)
 
 
-def _committed(source: SourceProgress) -> tuple[float, float]:
+def _committed(progress: Progress, source: SourceProgress, curve: ArrivalCurve) -> Committed:
+    start, end = _range(source)
+    offsets = end - start
+    # A sink may read a batch twice or not at all, so that Spark's count is of use only where it is less.
+    rows = source.rows if offsets <= 0 or 0 < source.rows < offsets else offsets
+    estimate = Histogram()
+    for stretch in curve.stretches(start, end):
+        youngest, oldest = (
+            progress.committed_at - stretch.end,
+            progress.committed_at - stretch.begin,
+        )
+        estimate = estimate.observed(youngest, oldest, stretch.rows * rows / offsets)
+    return Committed(
+        run_id=progress.run_id,
+        batch_id=progress.batch_id,
+        source=source.description,
+        committed_at=progress.committed_at,
+        rows=rows,
+        estimate=estimate,
+        starts=source.starts,
+        ends=source.ends if source.starts or start == 0 else {},
+    )
+
+
+def _range(source: SourceProgress) -> tuple[float, float]:
     """Return the range of rows in the batch; the first batch of a query has no start offset."""
     if source.end is None:
         return 0.0, 0.0

@@ -5,6 +5,7 @@ It holds Java handles only: one call each, where pyspark's objects convert a hun
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import urllib.parse
@@ -12,12 +13,16 @@ import weakref
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import progress
+from sluice.agent import kafka, progress
 from sluice.agent.progress import Progress
-from sluice.agent.records import Failure
+from sluice.agent.records import Activity, Failure, StateLayout
 
 _LONGEST_MESSAGE = 1024
 _STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
+_STATE_PARTITIONS = "spark.sql.shuffle.partitions"
+_STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
+_ASKING_SOURCES = "Getting offsets from"
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,16 @@ class Application:
     ui_port: int | None
 
 
+@dataclass(frozen=True)
+class Query:
+    """A run of a query: Java's handle, and what never changes of it, asked once."""
+
+    java: Any
+    name: str | None
+    id: str
+    run_id: str
+
+
 class Spark:
     """The sessions and queries of the program, as they come and go."""
 
@@ -36,7 +51,7 @@ class Spark:
         self._lock = threading.Lock()
         # Weak: foreachBatch makes a session object for each batch.
         self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._queries: dict[str, Any] = {}
+        self._queries: dict[str, Query] = {}
         self._application: tuple[Any, Application] | None = None
 
     def add_session(self, session: Any) -> None:
@@ -44,10 +59,14 @@ class Spark:
         with self._lock:
             self._sessions.add(session)
 
-    def add_query(self, query: Any) -> None:
+    def add_query(self, java: Any) -> None:
         """Remember a Java query; the program may have lost its own handle."""
+        run_id = java.runId().toString()
+        if run_id in self._queries:
+            return
+        query = Query(java, java.name(), java.id().toString(), run_id)
         with self._lock:
-            self._queries.setdefault(query.runId().toString(), query)
+            self._queries.setdefault(run_id, query)
 
     def forget(self, run_id: str) -> None:
         """Let go of a query that ended."""
@@ -75,15 +94,26 @@ class Spark:
             self._application = (context, _describe(context))
         return self._application[1]
 
-    def queries(self) -> dict[str, Any]:
+    def queries(self) -> dict[str, Query]:
         """Return the known queries by run, with those that were started past pyspark's writer."""
         with self._lock:
-            sessions = list(self._sessions)
-        for session in sessions if self.context() is not None else ():
-            for query in session._jsparkSession.streams().active():
-                self.add_query(query)
+            sessions, known = list(self._sessions), len(self._queries)
+        if self.context() is not None:
+            active = [session._jsparkSession.streams().active() for session in sessions]
+            # Reading an array of Java costs a call for each query, and there is rarely a new one.
+            if sum(len(queries) for queries in active) != known:
+                for java in (java for queries in active for java in queries):
+                    self.add_query(java)
         with self._lock:
             return dict(self._queries)
+
+    def offsets_by_time(self, run_id: str, source: str) -> kafka.OffsetsByTime:
+        """Open a Kafka source of a known run, to ask for its offsets by time."""
+        with self._lock:
+            query = self._queries.get(run_id)
+        if query is None:
+            raise LookupError(f"the run {run_id} has ended")
+        return kafka.OffsetsByTime(_active_context()._jvm, query.java, source)
 
     def limit_stopping(self, seconds: int) -> None:
         """Let a query's stop fail after a time, where the program set none; Spark waits for ever."""
@@ -96,7 +126,8 @@ class Spark:
 
     def active_queries(self) -> list[Any]:
         """Return the queries that still run, in the order in which they were started."""
-        return [query for query in self.queries().values() if query.isActive()]
+        javas = (query.java for query in self.queries().values())
+        return [java for java in javas if java.isActive()]
 
 
 def _active_context() -> Any:
@@ -118,6 +149,29 @@ def new_progress(query: Any, seen: tuple[str, int, float] | None) -> list[Progre
             break
         found.append(trigger)
     return found[::-1]
+
+
+def activity_of(query: Any) -> Activity:
+    """Return what a query does now: work on a batch, look for new rows, or wait."""
+    status = json.loads(query.status().json())
+    doing = str(status["message"])
+    is_at_work = status["isTriggerActive"] and not doing.startswith(_ASKING_SOURCES)
+    return Activity(doing=doing, in_batch=bool(is_at_work))
+
+
+def state_layout(query: Any) -> StateLayout | None:
+    """Return the settings that the checkpoint fixes, as the running query took them from its offset log.
+
+    The session does not tell: it keeps what the program asked for. None where this Spark has other names.
+    """
+    try:
+        metadata = query.streamingQuery().getLatestExecutionContext().offsetSeqMetadata().json()
+        settings = json.loads(metadata)["conf"]
+        provider = settings[_STATE_PROVIDER].rpartition(".")[2]
+        partitions = int(settings[_STATE_PARTITIONS])
+    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+        return None
+    return StateLayout(partitions, _PROVIDERS.get(provider, provider))
 
 
 def failure_of(query: Any) -> Failure | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from sluice.agent import logs
+from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
 from sluice.agent.records import Failure, Record
 from sluice.agent.snapshot import Snapshot
@@ -24,6 +24,7 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
         },
         "phase": snapshot.phase,
         "startedAt": logs.timestamp(snapshot.started_at),
+        "takenAt": logs.timestamp(snapshot.taken_at),
         "spark": _spark(snapshot),
         "executors": {
             "target": snapshot.executors.target,
@@ -47,7 +48,7 @@ def _spark(snapshot: Snapshot) -> dict[str, Any] | None:
 
 def _query(record: Record, now: float) -> dict[str, Any]:
     batch = record.last_batch
-    state = batch.state if batch else None
+    latencies = record.latency.window(now)
     return {
         "name": record.name,
         "id": record.id,
@@ -55,14 +56,34 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "active": record.active,
         "startedAt": logs.timestamp(record.started_at),
         "error": _error(record.failure),
+        "doing": record.doing,
+        "inBatchSince": _time(record.in_batch_since),
+        "lastProgressAt": _time(record.last.committed_at if record.last else None),
         "lastBatch": _batch(batch),
         "arrivalRowsPerSecond": record.arrival_rows_per_second(),
         "processedRowsPerSecond": batch.processed_rows_per_second if batch else None,
         "backlogRows": record.backlog_rows(),
         "backlogSeconds": record.backlog_seconds(now),
-        "latencySeconds": _latency(record, now),
+        "latencySeconds": _latency(latencies),
+        "latencyWindowSeconds": latencies.seconds if latencies.histogram.count > 0 else None,
         "watermarkLagSeconds": _lag(record, now),
-        "state": dataclasses.asdict(state) if state else None,
+        "state": _state(record),
+    }
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else logs.timestamp(seconds)
+
+
+def _state(record: Record) -> dict[str, Any] | None:
+    size = record.last_batch.state if record.last_batch else None
+    if size is None or record.layout is None:
+        return None
+    return {
+        "rows": size.rows,
+        "bytes": size.bytes,
+        "partitions": record.layout.partitions,
+        "provider": record.layout.provider,
     }
 
 
@@ -81,8 +102,8 @@ def _batch(batch: Progress | None) -> dict[str, Any] | None:
     }
 
 
-def _latency(record: Record, now: float) -> dict[str, float | None] | None:
-    recent = record.window_latencies(now)
+def _latency(window: Window) -> dict[str, float | None] | None:
+    recent = window.histogram
     if recent.count <= 0:
         return None
     return {name: recent.quantile(p) for name, p in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))}

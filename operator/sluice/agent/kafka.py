@@ -1,0 +1,70 @@
+"""Ask Kafka which offsets a streaming source had at an instant, with the connector that is there already.
+
+The answer comes from an admin client of our own, made by Spark's reader of offsets with the options of the
+user's source, so that SASL, SSL and delegation tokens are honoured. It joins no consumer group, reads no
+record, and shares nothing with the query but the process. The names are internal to Spark's connector and
+were tried with 4.2; with one that lacks them, opening fails and the caller goes without.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sluice.agent import offsets
+
+_DEADLINE_MILLISECONDS = 5000
+_OUR_PARAMETERS = {
+    "client.id": "sluice-agent",
+    "default.api.timeout.ms": str(_DEADLINE_MILLISECONDS),
+    "request.timeout.ms": str(_DEADLINE_MILLISECONDS),
+    "reconnect.backoff.max.ms": "10000",
+}
+
+
+class OffsetsByTime:
+    """The partitions of one Kafka source, asked by time."""
+
+    def __init__(self, jvm: Any, query: Any, source: str) -> None:
+        stream = _stream(query, source)
+        users = stream.kafkaOffsetReader()
+        parameters = jvm.java.util.HashMap(users.driverKafkaParams())
+        for name, value in _OUR_PARAMETERS.items():
+            parameters.put(name, value)
+        package = jvm.org.apache.spark.sql.kafka010
+        self._reader = package.KafkaOffsetReaderAdmin(
+            _field(users, "consumerStrategy"), parameters, _one_attempt(jvm), "sluice-agent"
+        )
+        self._source = source
+
+    def at(self, instant: float) -> dict[str, int]:
+        """Return each partition's first offset that is not older; its end if there is none."""
+        milliseconds = int(instant * 1000)
+        # Neither a start nor a strategy: a partition without such a record gives its end.
+        answer = self._reader.fetchGlobalTimestampBasedOffsets(milliseconds, False, None)
+        return offsets.by_partition(self._source, answer.json())
+
+    def close(self) -> None:
+        """Close the client."""
+        self._reader.close()
+
+
+def _stream(query: Any, source: str) -> Any:
+    sources = query.streamingQuery().sources()
+    for index in range(sources.size()):
+        stream = sources.apply(index)
+        if stream.toString() == source:
+            return stream
+    raise LookupError(f"the query has no source {source!r}")
+
+
+def _field(of: Any, name: str) -> Any:
+    field = of.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(of)
+
+
+def _one_attempt(jvm: Any) -> Any:
+    """Return options for a single try; the caller has a better time to try again."""
+    empty = jvm.java.lang.Class.forName("scala.collection.immutable.Map$EmptyMap$")
+    options = empty.getField("MODULE$").get(None).updated("fetchoffset.numretries", "1")
+    return jvm.org.apache.spark.sql.catalyst.util.CaseInsensitiveMap(options)

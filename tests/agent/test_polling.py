@@ -1,0 +1,271 @@
+"""The poller against queries of Java's shape: which record a run gets, and what is read when."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from sluice.agent import exposition, spark, state
+from sluice.agent.polling import Poller
+from sluice.agent.records import StateLayout
+from sluice.agent.settings import from_environment
+from sluice.agent.snapshot import Snapshot
+from sluice.agent.spark import Query
+from tests.agent.building import BEGIN, document, kafka
+
+WAITING = {"message": "Waiting for next trigger", "isDataAvailable": True, "isTriggerActive": False}
+WORKING = {"message": "Processing new data", "isDataAvailable": True, "isTriggerActive": True}
+LOOKING = {
+    "message": "Getting offsets from Kafka",
+    "isDataAvailable": True,
+    "isTriggerActive": True,
+}
+
+
+@dataclass
+class Text:
+    """Anything of Java that is only asked for its JSON."""
+
+    text: str
+
+    def json(self) -> str:
+        return self.text
+
+
+class Nothing:
+    """Scala's None."""
+
+    def isEmpty(self) -> bool:  # noqa: N802  # Java's name
+        return True
+
+
+@dataclass
+class JavaQuery:
+    """A streaming query as py4j shows it."""
+
+    progress: list[Text] = field(default_factory=list)
+    doing: dict[str, Any] = field(default_factory=lambda: WAITING)
+    is_over: bool = False
+
+    def report(self, **parts: Any) -> None:
+        self.progress.append(Text(json.dumps(document(**parts))))
+
+    def lastProgress(self) -> Text | None:  # noqa: N802
+        return self.progress[-1] if self.progress else None
+
+    def recentProgress(self) -> Sequence[Text]:  # noqa: N802
+        return self.progress
+
+    def isActive(self) -> bool:  # noqa: N802
+        return not self.is_over
+
+    def status(self) -> Text:
+        return Text(json.dumps(self.doing))
+
+    def exception(self) -> Nothing:
+        return Nothing()
+
+
+class Program:
+    """A Spark with queries that come and go."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Query] = {}
+        self.now = BEGIN
+        snapshot = Snapshot(settings=from_environment({}), started_at=BEGIN, taken_at=BEGIN)
+        self.poller = Poller(self, snapshot, now=lambda: self.now)  # type: ignore[arg-type]
+
+    def starts(self, run: str, name: str | None = None, id: str = "") -> JavaQuery:
+        java = JavaQuery()
+        self.running[run] = Query(java=java, name=name, id=id or f"id of {run}", run_id=run)
+        return java
+
+    def queries(self) -> dict[str, Query]:
+        return dict(self.running)
+
+    def forget(self, run: str) -> None:
+        self.running.pop(run)
+
+    def context(self) -> None:
+        return None
+
+    def application(self) -> None:
+        return None
+
+    def jvm_exit_code(self) -> None:
+        return None
+
+    def labels(self) -> dict[str, str]:
+        """Poll, and return the run of each label."""
+        self.poller.poll()
+        return {record.label: record.run_id for record in self.poller.snapshot.records}
+
+    def query(self) -> Any:
+        self.poller.poll()
+        return state.document(self.poller.snapshot, self.now)["queries"][-1]
+
+
+@pytest.fixture
+def program() -> Program:
+    return Program()
+
+
+def test_an_unnamed_query_is_labelled_by_its_id(program: Program) -> None:
+    program.starts("run-1", id="q")
+
+    assert program.labels() == {"q": "run-1"}
+
+
+def test_a_query_that_is_started_again_keeps_its_label(program: Program) -> None:
+    program.starts("run-1", "orders").is_over = True
+    program.labels()
+    program.starts("run-2", "orders")
+
+    assert program.labels() == {"orders": "run-2"}
+
+
+def test_an_unnamed_query_that_is_started_again_from_its_checkpoint_keeps_its_label(
+    program: Program,
+) -> None:
+    program.starts("run-1", id="q").is_over = True
+    program.labels()
+    program.starts("run-2", id="q")
+
+    assert program.labels() == {"q": "run-2"}
+
+
+def test_two_queries_of_one_name_are_two_series_whichever_ends(program: Program) -> None:
+    first = program.starts("run-1", "orders", "a")
+    program.starts("run-2", "orders", "b")
+    assert program.labels() == {"orders": "run-1", "b": "run-2"}
+    first.is_over = True
+    assert program.labels() == {"orders": "run-1", "b": "run-2"}
+    assert program.labels() == {"orders": "run-1", "b": "run-2"}
+    program.starts("run-3", "orders", "a")
+
+    assert program.labels() == {"orders": "run-3", "b": "run-2"}
+
+
+def test_a_query_named_as_the_id_of_another_is_a_series_of_its_own(program: Program) -> None:
+    program.starts("run-1", id="b")
+    program.starts("run-2", "b", "c")
+    program.starts("run-3", "c", "b")
+
+    assert program.labels() == {"b": "run-1", "c": "run-2", "run-3": "run-3"}
+
+
+def test_no_number_of_queries_of_whatever_names_makes_a_series_twice(program: Program) -> None:
+    names = [
+        "orders",
+        'say "hi"',
+        "two\nlines",
+        "back\\slash",
+        "Zürich 東京 🚀",
+        "half \ud83d",
+        None,
+    ]
+    for number in range(20):
+        name = names[number % len(names)]
+        program.starts(f"run-{number}", name, f"id-{number}").report(
+            run=f"run-{number}", sources=[kafka(0, 100, 200, 100)], rows=100
+        )
+    program.poller.poll()
+    text = exposition.render(program.poller.snapshot, program.now)
+    families = list(text_string_to_metric_families(text))
+    series = [
+        (sample.name, tuple(sorted(sample.labels.items())))
+        for family in families
+        for sample in family.samples
+    ]
+
+    assert len(series) == len(set(series))
+    (active,) = [family for family in families if family.name == "sluice_query_active"]
+    labels = {sample.labels["query"] for sample in active.samples}
+    assert len(labels) == 20
+    assert {'say "hi"', "two\nlines", "back\\slash", "Zürich 東京 🚀"} <= labels
+    text.encode()
+    json.dumps(state.document(program.poller.snapshot, program.now))
+
+
+def test_a_query_that_is_stuck_in_a_batch_tells_since_when(program: Program) -> None:
+    java = program.starts("run-1", "orders")
+    java.report(run="run-1")
+    assert program.query()["inBatchSince"] is None
+    java.doing = WORKING
+    program.now = BEGIN + 10
+    assert program.query()["inBatchSince"] == "2026-11-21T11:55:10.000Z"
+    program.now = BEGIN + 300
+    stuck = program.query()
+
+    assert (stuck["inBatchSince"], stuck["doing"]) == (
+        "2026-11-21T11:55:10.000Z",
+        "Processing new data",
+    )
+    assert stuck["lastProgressAt"] == "2026-11-21T11:55:01.000Z"
+    text = exposition.render(program.poller.snapshot, program.now)
+    (family,) = [
+        family
+        for family in text_string_to_metric_families(text)
+        if family.name == "sluice_query_batch_in_flight_seconds"
+    ]
+    assert family.samples[0].value == 290
+
+
+@pytest.mark.parametrize("doing", [WAITING, LOOKING])
+def test_a_query_that_waits_for_rows_is_not_in_a_batch(
+    doing: dict[str, Any], program: Program
+) -> None:
+    java = program.starts("run-1", "orders")
+    java.doing = doing
+
+    query = program.query()
+
+    assert (query["inBatchSince"], query["doing"]) == (None, doing["message"])
+
+
+def test_the_last_words_of_a_query_are_read_before_it_is_forgotten(program: Program) -> None:
+    java = program.starts("run-1", "orders")
+    program.poller.poll()
+
+    class Last(JavaQuery):
+        def isActive(self) -> bool:  # noqa: N802
+            self.report(run="run-1", batch=7)
+            return False
+
+    last = Last(java.progress)
+    program.running["run-1"] = Query(java=last, name="orders", id="q", run_id="run-1")
+    query = program.query()
+
+    assert (query["active"], query["lastBatch"]["id"]) == (False, 7)
+    assert program.running == {}
+
+
+def test_the_layout_of_the_state_is_the_checkpoints(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layouts = [StateLayout(3, "rocksdb")]
+    monkeypatch.setattr(spark, "state_layout", lambda _: layouts.pop())
+    operator = {"numRowsTotal": 7, "memoryUsedBytes": 700, "numShufflePartitions": 5}
+    java = program.starts("run-1", "orders")
+    java.report(run="run-1", stateOperators=[operator])
+    program.query()
+    java.report(run="run-1", batch=1, at=1, stateOperators=[operator])
+
+    assert program.query()["state"] == {
+        "rows": 7,
+        "bytes": 700,
+        "partitions": 3,
+        "provider": "rocksdb",
+    }
+
+
+def test_a_spark_that_does_not_tell_the_layout_is_believed_by_its_progress(
+    program: Program,
+) -> None:
+    operator = {"numRowsTotal": 7, "memoryUsedBytes": 700, "numShufflePartitions": 5}
+    program.starts("run-1", "orders").report(run="run-1", stateOperators=[operator])
+
+    assert program.query()["state"]["partitions"] == 5

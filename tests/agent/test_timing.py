@@ -1,0 +1,215 @@
+"""The timekeeper against a topic whose records and their timestamps are known to the second."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from sluice.agent.histogram import LONG_BOUNDS, Histogram
+from sluice.agent.latency import Committed, Timing
+from sluice.agent.records import Record
+from sluice.agent.timing import PAUSE_SECONDS, Timekeeper
+
+SOURCE = "KafkaV2[Subscribe[orders]]"
+
+
+@dataclass
+class Topic:
+    """Partitions as lists of timestamps, asked as Kafka is asked: the first that is not older."""
+
+    partitions: dict[str, list[float]]
+    asked: list[float] = field(default_factory=list)
+    fails: bool = False
+    is_closed: bool = False
+
+    def at(self, instant: float) -> dict[str, int]:
+        self.asked.append(instant)
+        if self.fails:
+            raise TimeoutError("no broker answers")
+        return {
+            name: next((at for at, time in enumerate(times) if time >= instant), len(times))
+            for name, times in self.partitions.items()
+        }
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Driver:
+    """A timekeeper with its clock, one query on a topic, and the timings that it gave."""
+
+    def __init__(self, topic: Topic, opened: Callable[[], Topic] | None = None) -> None:
+        self.now = 0.0
+        self.record = Record(label="orders", name="orders", id="q", run_id="run-1", started_at=0)
+        self.timings: list[Timing] = []
+        self.keeper = Timekeeper(
+            lambda: [self.record],
+            lambda *_: (opened or (lambda: topic))(),
+            self.timings.append,
+            now=lambda: self.now,
+        )
+
+    def commits(self, batch_id: int, at: float, **ranges: tuple[int, int]) -> None:
+        """Let a batch wait, and time goes on until it has settled."""
+        batch = Committed(
+            run_id="run-1",
+            batch_id=batch_id,
+            source=SOURCE,
+            committed_at=at,
+            rows=sum(end - start for start, end in ranges.values()),
+            estimate=Histogram(),
+            starts={name: start for name, (start, _) in ranges.items()},
+            ends={name: end for name, (_, end) in ranges.items()},
+        )
+        latency = self.record.latency.with_committed(batch)
+        self.record = replace(self.record, latency=latency)
+        self.now = at + 1
+
+    def ages(self) -> Histogram:
+        """Take a turn and return what it said of the last batch."""
+        self.keeper.turn()
+        return self.timings[-1].ages
+
+
+def true_ages(topic: Topic, at: float, **ranges: tuple[int, int]) -> Histogram:
+    ages = Histogram()
+    for name, (start, end) in ranges.items():
+        for time in topic.partitions[name][start:end]:
+            ages = ages.observed(at - time, at - time)
+    return ages
+
+
+def test_rows_are_counted_as_their_timestamps_say() -> None:
+    bursts = [0.2, 0.21, 0.22, 3.0, 3.01, 7.9, 7.91, 7.92, 7.93, 9.97]
+    topic = Topic({"a": bursts, "b": [5.0, 9.0, 9.1]})
+    driver = Driver(topic)
+    ranges = {"a": (0, 10), "b": (0, 3)}
+    driver.commits(0, 10.0, **ranges)
+
+    ages, truth = driver.ages(), true_ages(topic, 10.0, **ranges)
+    assert ages.count == pytest.approx(13)
+    # Instants are exact at every bound but those that are nearer to a known one than the spacing.
+    for bound in (1.0, 2.0, 3.0, 5.0, 7.5, 10.0):
+        until = LONG_BOUNDS.index(bound) + 1
+        assert sum(ages.counts[:until]) == pytest.approx(sum(truth.counts[:until]), abs=0.01)
+
+
+def test_a_backlog_from_before_the_query_began_is_timed() -> None:
+    topic = Topic({"a": [float(second) for second in range(0, 90_000, 100)]})
+    driver = Driver(topic)
+    driver.commits(0, 90_000.0, a=(0, 900))
+
+    ages = driver.ages()
+    assert ages.count == pytest.approx(900)
+    assert ages.counts[-1] == pytest.approx(900 - 36, abs=2)
+
+
+def test_steady_batches_ask_for_few_instants_each() -> None:
+    topic = Topic({"a": [n / 10 for n in range(2000)]})
+    driver = Driver(topic)
+    for batch in range(1, 150):
+        driver.commits(batch, batch + 0.4, a=((batch - 1) * 10, batch * 10))
+        ages = driver.ages()
+        assert ages.count == pytest.approx(10)
+        assert ages.quantile(0.5) == pytest.approx(0.9, abs=0.15)
+
+    assert len(topic.asked) < 150 * 6
+
+
+def test_many_sources_share_the_lookups_of_a_driver() -> None:
+    topic = Topic({"a": [n / 10 for n in range(20_000)]})
+    keeper_of_many = Driver(topic)
+    records = []
+    for number in range(20):
+        one = Driver(topic)
+        for batch in range(1, 60):
+            one.commits(batch, batch + 0.4, a=((batch - 1) * 10, batch * 10))
+        waiting = one.record.latency.waiting
+        mine = tuple(replace(batch, run_id=f"run-{number}") for batch in waiting)
+        latency = replace(one.record.latency, waiting=mine)
+        records.append(replace(one.record, run_id=f"run-{number}", latency=latency))
+    keeper = Timekeeper(
+        lambda: records, lambda *_: topic, keeper_of_many.timings.append, lambda: 99
+    )
+    keeper.turn()
+
+    assert len(keeper_of_many.timings) == 20 * 59
+    assert len(topic.asked) < 59 * 8 * 1.5
+
+
+def test_a_batch_is_timed_once() -> None:
+    driver = Driver(Topic({"a": [1.0]}))
+    driver.commits(0, 2.0, a=(0, 1))
+    driver.keeper.turn()
+    driver.keeper.turn()
+
+    assert len(driver.timings) == 1
+
+
+def test_a_batch_is_left_until_its_instants_have_settled() -> None:
+    driver = Driver(Topic({"a": [1.0]}))
+    driver.commits(0, 2.0, a=(0, 1))
+    driver.now = 2.5
+    driver.keeper.turn()
+
+    assert driver.timings == []
+
+
+def test_brokers_that_do_not_answer_leave_batches_to_the_arrival_curve_for_a_while() -> None:
+    dead, alive = Topic({"a": [1.0, 2.0]}, fails=True), Topic({"a": [1.0, 2.0, 100.0]})
+    topics = [alive, dead]
+    driver = Driver(dead, topics.pop)
+    driver.commits(0, 3.0, a=(0, 1))
+    assert driver.ages().count == 0
+    driver.commits(1, 4.0, a=(1, 2))
+    assert driver.ages().count == 0
+    assert (len(dead.asked), dead.is_closed) == (1, True)
+
+    driver.commits(2, 3.0 + PAUSE_SECONDS + 40, a=(2, 3))
+    assert driver.ages().count == 1
+
+
+def test_a_source_that_cannot_be_opened_is_no_failure_of_the_agent() -> None:
+    def missing() -> Topic:
+        raise LookupError("the query has no such source")
+
+    driver = Driver(Topic({}), missing)
+    driver.commits(0, 2.0, a=(0, 1))
+
+    assert driver.ages().count == 0
+
+
+def test_rows_that_retention_has_removed_are_left_out_and_cost_no_search_each_time() -> None:
+    topic = Topic({"a": [0.0] * 50 + [10.0 + n for n in range(200)]})
+    expired = topic.at
+
+    def after_retention(instant: float) -> dict[str, int]:
+        return {"a": max(50, expired(instant)["a"])}
+
+    topic.at = after_retention  # type: ignore[method-assign]  # the log begins at 50 now
+    driver = Driver(topic)
+    driver.commits(0, 12.0, a=(40, 45))
+    assert driver.ages().count == 0
+    first = len(topic.asked)
+    driver.commits(1, 13.0, a=(45, 52))
+    assert driver.ages().count == pytest.approx(2)
+    assert len(topic.asked) - first < 8
+
+
+def test_a_record_from_the_future_hides_the_rows_behind_it_and_no_others() -> None:
+    topic = Topic({"a": [1.0, 2.0, 5000.0, 3.0, 4.0]})
+    driver = Driver(topic)
+    driver.commits(0, 5.0, a=(0, 5))
+
+    assert driver.ages().count == pytest.approx(2)
+
+
+def test_the_client_of_a_query_that_ended_is_closed() -> None:
+    topic = Topic({"a": [1.0]})
+    driver = Driver(topic)
+    driver.commits(0, 2.0, a=(0, 1))
+    driver.keeper.turn()
+    driver.record = replace(driver.record.with_end(None), latency=type(driver.record.latency)())
+    driver.keeper.turn()
+
+    assert topic.is_closed
