@@ -1,6 +1,8 @@
 """One look after the other at one job: what is written, in which order, and what is left alone."""
 
 import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,11 +10,12 @@ import pytest
 from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, Problem
 from sluice.manifests.children import agent_token
-from sluice.ports import EVENTS, PODS, SECRETS, STREAM_JOBS
+from sluice.ports import EVENTS, PODS, SECRETS, STREAM_JOBS, Json, Resource
 from sluice.services.reconciling import REFUSED_AGAIN, RESYNC
 from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
-from tests.support.jobs import driver, job, query, report, resource
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import NOW, driver, job, query, report, resource
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import KEY, World, world
 
@@ -263,16 +266,25 @@ async def test_the_second_job_on_a_checkpoint_waits_until_the_first_ones_driver_
 
 
 @in_virtual_time
-async def test_of_two_jobs_that_are_looked_at_together_one_gets_the_checkpoint() -> None:
+async def test_an_older_job_that_comes_while_another_starts_on_the_checkpoint_is_refused() -> None:
+    class Slow(MemoryCluster):
+        """Every write takes a second."""
+
+        async def apply(
+            self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
+        ) -> Json:
+            await asyncio.sleep(1)
+            return await super().apply(resource, body, subresource=subresource)
+
     shared = {"claim": "checkpoints", "path": "shared"}
-    async with world() as here:
-        for name in ("first", "second"):
-            here.cluster.put(STREAM_JOBS, resource(name, checkpoint=shared))
-            here.watch(name)
-        looks = (here.reconciler.reconcile(JobKey("shop", name)) for name in ("second", "first"))
-        await asyncio.gather(*looks)
-        pods_made = [write for write in here.cluster.writes if write.startswith("create pods")]
-        assert len(pods_made) == 1
+    async with world(Slow()) as here:
+        starting = asyncio.create_task(here.declare("young", checkpoint=shared))
+        await asyncio.sleep(0.5)
+        await here.declare("old", checkpoint=shared, created=NOW - timedelta(days=1))
+        await starting
+        assert here.cluster.pod("young-driver") is not None
+        assert here.cluster.pod("old-driver") is None
+        assert here.cluster.status("old")["phase"] == "Refused"
 
 
 @in_virtual_time
