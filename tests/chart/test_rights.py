@@ -203,7 +203,7 @@ def test_the_operator_cannot_raise_its_own_rights(helm: Helm, verb: str) -> None
 
 def test_people_may_edit_and_view_jobs_by_the_clusters_own_roles(helm: Helm) -> None:
     roles = of_kind(helm.render(), "ClusterRole")
-    edit, view = roles["", "sluice-edit"], roles["", "sluice-view"]
+    edit, view = roles["", f"{HOME}-sluice-edit"], roles["", f"{HOME}-sluice-view"]
     label = "rbac.authorization.k8s.io/aggregate-to-"
     assert edit["metadata"]["labels"][f"{label}edit"] == "true"
     assert view["metadata"]["labels"][f"{label}view"] == "true"

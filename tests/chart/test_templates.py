@@ -113,14 +113,17 @@ def test_everything_lies_in_the_releases_namespace_unless_it_is_meant_for_a_jobs
             assert body["metadata"]["namespace"] in (HOME, "shop"), body["kind"]
 
 
-def test_two_releases_share_no_object(helm: Helm) -> None:
-    def made(release: str) -> set[tuple[str, str, str]]:
+@pytest.mark.parametrize(
+    ("release", "home"), [("two", HOME), ("one", "elsewhere")], ids=["name", "namespace"]
+)
+def test_two_releases_share_no_object(helm: Helm, release: str, home: str) -> None:
+    def made(release: str, home: str) -> set[tuple[str, str, str]]:
         return {
             (body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"])
-            for body in helm.render(ONE_NAMESPACE, release=release)
+            for body in helm.render(release=release, home=home)
         }
 
-    assert not made("one") & made("two")
+    assert not made("one", HOME) & made(release, home)
 
 
 @pytest.mark.parametrize("is_on", [True, False])

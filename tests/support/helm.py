@@ -37,9 +37,9 @@ class Helm:
         command = [self.program, *words, "--kube-version", version]
         return subprocess.run(command, text=True, capture_output=True, check=False)
 
-    def render(self, *values: str, release: str = "sluice") -> list[Json]:
+    def render(self, *values: str, release: str = "sluice", home: str = HOME) -> list[Json]:
         """All objects that an installation would make, with `--set` for each value."""
-        done = self._template(release, values)
+        done = self._template(release, values, home)
         assert done.returncode == 0, done.stderr
         return [body for body in yaml.safe_load_all(done.stdout) if body]
 
@@ -49,9 +49,11 @@ class Helm:
         assert done.returncode != 0, "the values were taken"
         return done.stderr
 
-    def _template(self, release: str, values: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    def _template(
+        self, release: str, values: tuple[str, ...], home: str = HOME
+    ) -> subprocess.CompletedProcess[str]:
         settings = [word for value in values for word in ("--set-json", value)]
-        return self.run("template", release, str(CHART), "--namespace", HOME, *settings)
+        return self.run("template", release, str(CHART), "--namespace", home, *settings)
 
 
 def of_kind(objects: list[Json], kind: str) -> dict[tuple[str, str], Json]:
