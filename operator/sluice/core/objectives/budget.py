@@ -1,6 +1,6 @@
 """The error budget: how much bad time an objective leaves in its window, and how much of it is spent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sluice.core.objectives.verdicts import Gaps, Tally
@@ -62,7 +62,10 @@ def budget_of(tally: Tally, objective: Objective) -> Budget | NoData:
     return Budget(allowed=(1 - objective.share) * counted, bad=settled.bad)
 
 
-def burn_rate(tally: Tally, objective: Objective) -> Measured:
-    """How many times as fast as the objective allows the budget is spent: 1 spends it in just one window."""
-    attained = tally.attainment(objective.gaps)
-    return attained if isinstance(attained, NoData) else (1 - attained) / (1 - objective.share)
+def burn_rate(tally: Tally, objective: Objective, span: timedelta) -> Measured:
+    """How many times as fast as the objective allows the budget is spent within a span that ends now.
+
+    At a rate of 1 the budget lasts for just one window.
+    """
+    budget = budget_of(tally, replace(objective, window=span))
+    return budget if isinstance(budget, NoData) else budget.spent

@@ -19,8 +19,8 @@ from sluice.core.series import NoData
 class Severity(StrEnum):
     """Who is called: somebody now, or somebody in working hours."""
 
-    PAGE = "page"
-    TICKET = "ticket"
+    CRITICAL = "critical"
+    WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +38,14 @@ class Rung:
 
 
 LADDER = (
-    Rung(long=timedelta(hours=1), short=timedelta(minutes=5), share=0.02, severity=Severity.PAGE),
-    Rung(long=timedelta(hours=6), short=timedelta(minutes=30), share=0.05, severity=Severity.PAGE),
-    Rung(long=timedelta(days=1), short=timedelta(hours=2), share=0.1, severity=Severity.TICKET),
-    Rung(long=timedelta(days=3), short=timedelta(hours=6), share=0.1, severity=Severity.TICKET),
+    Rung(
+        long=timedelta(hours=1), short=timedelta(minutes=5), share=0.02, severity=Severity.CRITICAL
+    ),
+    Rung(
+        long=timedelta(hours=6), short=timedelta(minutes=30), share=0.05, severity=Severity.CRITICAL
+    ),
+    Rung(long=timedelta(days=1), short=timedelta(hours=2), share=0.1, severity=Severity.WARNING),
+    Rung(long=timedelta(days=3), short=timedelta(hours=6), share=0.1, severity=Severity.WARNING),
 )
 
 
@@ -49,7 +53,8 @@ def burning(tally_of: Callable[[timedelta], Tally], objective: Objective) -> Run
     """The first rung that calls; `tally_of` counts the slices of a window that ends now."""
     for rung in LADDER:
         threshold = rung.threshold(objective.window)
-        rates = [burn_rate(tally_of(span), objective) for span in (rung.long, rung.short)]
+        spans = (rung.long, rung.short)
+        rates = [burn_rate(tally_of(span), objective, span) for span in spans]
         if all(not isinstance(rate, NoData) and rate > threshold for rate in rates):
             return rung
     return None

@@ -46,12 +46,19 @@ def test_unknown_slices_give_no_budget_and_take_none(gaps: Gaps, spent: float) -
 
 def test_a_window_of_which_nothing_is_known_has_no_budget() -> None:
     assert isinstance(budget_of(Tally(unknown=60), HOUR), NoData)
-    assert isinstance(burn_rate(Tally(unknown=60), HOUR), NoData)
+    assert isinstance(burn_rate(Tally(unknown=60), HOUR, HOUR.window), NoData)
 
 
 @pytest.mark.parametrize(("bad", "rate"), [(0, 0.0), (6, 1.0), (12, 2.0), (60, 10.0)])
 def test_burn_rate_of_an_hour_at_90_percent(bad: int, rate: float) -> None:
-    assert burn_rate(Tally(good=60 - bad, bad=bad), HOUR) == pytest.approx(rate)
+    assert burn_rate(Tally(good=60 - bad, bad=bad), HOUR, HOUR.window) == pytest.approx(rate)
+
+
+def test_a_job_that_just_began_badly_burns_no_faster_than_one_that_is_old() -> None:
+    """One bad minute of an hour at 90 % is a sixth of what is allowed, be it the first minute or the last."""
+    young, old = Tally(bad=1), Tally(good=59, bad=1)
+    assert burn_rate(young, HOUR, HOUR.window) == pytest.approx(1 / 6)
+    assert burn_rate(old, HOUR, HOUR.window) == pytest.approx(1 / 6)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 99.0])
@@ -87,4 +94,4 @@ def test_in_a_whole_window_budget_spent_is_the_burn_rate(bad: int, unknown: int)
     if rest < 0 or unknown == 40320:
         return
     whole = Tally(good=rest, bad=bad, unknown=unknown)
-    assert budget(whole, DAYS_28).spent == pytest.approx(burn_rate(whole, DAYS_28))
+    assert budget(whole, DAYS_28).spent == pytest.approx(burn_rate(whole, DAYS_28, DAYS_28.window))
