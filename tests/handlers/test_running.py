@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from sluice.adapters.credentials import Credentials
+from sluice.handlers import running as running_module
 from sluice.handlers import sweeping
 from sluice.handlers.running import run_operator
 from sluice.ports import LEASES, PODS, STREAM_JOBS, Json
@@ -139,7 +140,10 @@ async def test_an_operator_of_one_namespace_watches_that_one_only() -> None:
         await running.pod(1)
 
 
-async def test_an_operator_that_was_there_before_the_crds_works_when_they_come() -> None:
+async def test_an_operator_that_was_there_before_the_crds_works_when_they_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running_module, "ASK_AGAIN", 0.1)
     async with operating(has_crds=False) as running:
         running.server.cluster.put(STREAM_JOBS, resource())
         await running.pod(1)
