@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -260,6 +261,29 @@ def test_the_layout_of_the_state_is_the_checkpoints(
         "partitions": 3,
         "provider": "rocksdb",
     }
+
+
+@pytest.mark.parametrize(
+    ("provider", "told"),
+    [
+        ("org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider", "rocksdb"),
+        ("org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider", "hdfs"),
+        ("com.shop.OwnProvider", "OwnProvider"),
+    ],
+)
+def test_the_layout_is_read_from_what_the_query_took_from_its_offset_log(
+    provider: str, told: str
+) -> None:
+    conf = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.streaming.stateStore.providerClass": provider,
+    }
+    chain = Mock(spec=["streamingQuery"])
+    context = chain.streamingQuery.return_value.getLatestExecutionContext.return_value
+    context.offsetSeqMetadata.return_value = Text(json.dumps({"batchWatermarkMs": 0, "conf": conf}))
+
+    assert spark.state_layout(chain) == StateLayout(3, told)
+    assert spark.state_layout(JavaQuery()) is None
 
 
 def test_a_spark_that_does_not_tell_the_layout_is_believed_by_its_progress(

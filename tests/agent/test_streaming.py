@@ -78,6 +78,29 @@ finally:
 
 SLEEPING = SESSION + "start(rate, 'orphan'); time.sleep(600)"
 
+CHECKPOINTED = (
+    SESSION
+    + """
+import os
+def count(partitions, store):
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
+    provider = f"org.apache.spark.sql.execution.streaming.state.{store}StateStoreProvider"
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", provider)
+    counts = rate.groupBy((F.col("value") % 3).alias("key")).count()
+    writer = counts.writeStream.format("noop").queryName("counting").outputMode("update")
+    return writer.option("checkpointLocation", "checkpoint").start()
+first = count(3, "RocksDB")
+while not first.lastProgress or not first.lastProgress["stateOperators"]:
+    time.sleep(0.1)
+first.stop()
+count(5, "HDFSBacked")
+rate.writeStream.queryName("stuck").foreachBatch(lambda *_: time.sleep(600)).start()
+os.mkdir("empty")
+start(spark.readStream.format("text").load("empty"), "waiting")
+time.sleep(600)
+"""
+)
+
 CLUSTER = (
     SESSION.replace('"local[2]"', '"local-cluster[2,1,600]"').replace(
         ".getOrCreate()",
@@ -186,6 +209,26 @@ def test_a_lost_jvm_is_told_although_main_sleeps(pyz: Path, tmp_path: Path) -> N
     assert queries(state)["orphan"]["error"]["class"] == "DRIVER_JVM_LOST"
     assert "-9" in queries(state)["orphan"]["error"]["message"]
     assert ended.exit_code == 143
+
+
+def test_the_checkpoint_tells_the_state_and_a_stuck_batch_is_told_from_waiting(
+    pyz: Path, tmp_path: Path
+) -> None:
+    with running(pyz, write(tmp_path, CHECKPOINTED)) as program:
+        state = program.wait_for(
+            "state, a stuck query and one that waits",
+            lambda state: (
+                {"counting", "stuck", "waiting"} == set(queries(state))
+                and queries(state)["counting"]["state"]
+                and queries(state)["stuck"]["inBatchSince"]
+                and str(queries(state)["waiting"]["doing"]).startswith("Waiting for")
+            ),
+        )
+
+    assert queries(state)["counting"]["state"]["partitions"] == 3
+    assert queries(state)["counting"]["state"]["provider"] == "rocksdb"
+    assert queries(state)["stuck"]["doing"] == "Processing new data"
+    assert queries(state)["waiting"]["inBatchSince"] is None
 
 
 def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_path: Path) -> None:
