@@ -15,7 +15,8 @@ _job = Scope(("namespace", "job"))
 
 RECORD_LATENCY = _query.histogram(
     "sluice_query_record_latency_seconds",
-    "From a row's arrival at the source to the commit of its batch, one count per row",
+    "From a record's timestamp, else a row's arrival at the source, to the commit of its batch, "
+    "one count per row",
     buckets=STREAM_BUCKETS,
 )
 
@@ -57,13 +58,23 @@ QUERY_METRICS = (
     _query.gauge("sluice_query_watermark_lag_seconds", "Age of the watermark"),
     _query.gauge("sluice_query_state_rows", "Rows in the state of all operators"),
     _query.gauge("sluice_query_state_bytes", "Memory that the state uses"),
-    _query.gauge("sluice_query_state_partitions", "Partitions of the state"),
+    _query.gauge(
+        "sluice_query_state_partitions", "Partitions of the state, as the checkpoint has them"
+    ),
     _query.histogram(
         "sluice_query_batch_duration_seconds",
         "Duration of committed batches",
         buckets=STREAM_BUCKETS,
     ),
+    _query.gauge(
+        "sluice_query_batch_in_flight_seconds",
+        "How long the batch that runs now was seen to run; 0 between batches",
+    ),
     RECORD_LATENCY,
+    _query.counter(
+        "sluice_query_estimated_rows_total",
+        "Rows in the latency histogram by their arrival at the source, without a usable timestamp",
+    ),
     _query.counter(
         "sluice_query_untimed_rows_total",
         "Committed rows that are not in the latency histogram: when they arrived is unknown",
