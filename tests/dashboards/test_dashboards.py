@@ -1,0 +1,128 @@
+"""The dashboards: each panel can be read by itself, and asks only for what there is."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sluice import catalogue
+from tests.docs.pages import ROOT
+from tests.rules.promtool import promtool
+from tests.support.promql import metrics_in
+
+FILES = tuple(sorted((ROOT / "charts/sluice/dashboards").glob("*.json")))
+PAGES = {path.stem: json.loads(path.read_text()) for path in FILES}
+PANELS = [
+    pytest.param(panel, id=f"{name}: {panel['title']}")
+    for name, page in PAGES.items()
+    for panel in page["panels"]
+    if panel["type"] != "row"
+]
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+each_panel = pytest.mark.parametrize("panel", PANELS)
+
+
+def expressions() -> Iterator[str]:
+    """Everything that a dashboard asks Prometheus for."""
+    for page in PAGES.values():
+        for panel in page["panels"]:
+            yield from (target["expr"] for target in panel.get("targets", []))
+        yield from (mark["expr"] for mark in page["annotations"]["list"])
+        for variable in page["templating"]["list"]:
+            if variable["type"] == "query":
+                yield re.sub(r"label_values\((.*), \w+\)", r"\1", variable["query"])
+
+
+def test_there_is_a_page_for_the_fleet_a_job_and_the_operator() -> None:
+    assert {page["uid"] for page in PAGES.values()} == {
+        "sluice-fleet",
+        "sluice-job",
+        "sluice-operator",
+    }
+
+
+def test_the_files_are_what_the_code_says() -> None:
+    drawing = pytest.importorskip("dashboards.drawing", reason="needs grafana-foundation-sdk")
+    from dashboards.__main__ import ALL
+
+    for page in ALL:
+        assert (ROOT / f"charts/sluice/dashboards/{page.name}.json").read_text() == drawing.drawn(
+            page
+        )
+
+
+@each_panel
+def test_a_panel_says_what_it_shows_in_which_unit_and_from_where_on_it_is_bad(
+    panel: dict[str, Any],
+) -> None:
+    defaults = panel["fieldConfig"]["defaults"]
+    assert panel["description"].endswith(".")
+    assert defaults["unit"]
+    assert defaults["thresholds"]["steps"][0]["value"] is None
+    assert panel["targets"]
+
+
+@each_panel
+def test_a_panel_asks_the_chosen_data_source(panel: dict[str, Any]) -> None:
+    assert panel["datasource"] == SOURCE
+    assert all(target["datasource"] == SOURCE for target in panel["targets"])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_panels_do_not_lie_on_each_other(name: str) -> None:
+    taken = [
+        (x, y)
+        for panel in PAGES[name]["panels"]
+        for x in range(panel["gridPos"]["x"], panel["gridPos"]["x"] + panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["y"], panel["gridPos"]["y"] + panel["gridPos"]["h"])
+    ]
+    assert len(taken) == len(set(taken))
+    assert max(x for x, _ in taken) == 23
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_panels_have_ids_of_their_own(name: str) -> None:
+    ids = [panel["id"] for panel in PAGES[name]["panels"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_panels_ask_only_for_what_is_exported_or_recorded() -> None:
+    known = {series for metric in catalogue.ALL for series in metric.series} | recorded()
+    for expression in expressions():
+        assert metrics_in(expression), expression
+        assert metrics_in(expression) <= known, expression
+
+
+def recorded() -> set[str]:
+    """The names that the chart's rules record."""
+    rules = yaml.safe_load((ROOT / "charts/sluice/rules/recording.yaml").read_text())
+    return {rule["record"] for group in rules["groups"] for rule in group["rules"]}
+
+
+def test_variables_in_questions_are_declared() -> None:
+    for page in PAGES.values():
+        declared = {variable["name"] for variable in page["templating"]["list"]}
+        asked = set(re.findall(r"\$(\w+)", "".join(questions(page))))
+        assert asked <= declared
+        assert "datasource" in declared
+
+
+def questions(page: dict[str, Any]) -> Iterator[str]:
+    """What the panels of one page ask."""
+    for panel in page["panels"]:
+        yield from (target["expr"] for target in panel.get("targets", []))
+
+
+def test_prometheus_understands_every_question(tmp_path: Path) -> None:
+    """Questions are no rules; but as such, promtool parses them."""
+    rules = [
+        {"record": f"question:{number}", "expr": expression}
+        for number, expression in enumerate(expressions())
+    ]
+    path = tmp_path / "questions.yaml"
+    path.write_text(yaml.safe_dump({"groups": [{"name": "questions", "rules": rules}]}))
+    promtool("check", "rules", path)
