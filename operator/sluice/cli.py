@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import logging
 import os
 import secrets
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from sluice import __version__
+from sluice import __version__, logs
 
 _GENERATED = (Path("crds/streamjobs.yaml"), Path("charts/sluice/crds/streamjobs.yaml"))
 _REFERENCE = Path("docs/reference/streamjob.md")
@@ -100,11 +99,7 @@ def _run() -> int:
     except (ValidationError, SluiceError) as error:
         print(f"sluice: {error}", file=sys.stderr)
         return 2
-    logging.basicConfig(
-        level=settings.log_level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-    )
-    for chatty in ("httpx", "aiohttp.access", "kopf.objects"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logs.configure(level=settings.log_level, form=settings.log_format)
     from sluice.handlers.running import run_operator
 
     asyncio.run(run_operator(settings, credentials, fresh_key=secrets.token_bytes(32)))

@@ -30,3 +30,6 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="Least level logged."
     )
+    log_format: Literal["json", "plain"] = Field(
+        "json", description="One JSON object a line, or lines for people."
+    )

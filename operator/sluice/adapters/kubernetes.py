@@ -1,5 +1,6 @@
 """The Kubernetes API over HTTP: the few verbs that the services need, with our errors in place of status codes."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, Self
@@ -25,10 +26,12 @@ class KubernetesCluster:
         credentials: Credentials,
         *,
         deadline: float = 10.0,
-        connections: int = 32,
+        connections: int = 16,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._credentials = credentials
+        # httpx looks through all its connections for each request that waits for one; so none waits there.
+        self._turns = asyncio.Semaphore(connections)
         self._client = httpx.AsyncClient(
             base_url=credentials.server,
             verify=credentials.tls() if transport is None else True,
@@ -104,9 +107,10 @@ class KubernetesCluster:
             sent["Authorization"] = f"Bearer {token}"
         content = json.dumps(body, separators=(",", ":")).encode() if body is not None else None
         try:
-            answer = await self._client.request(
-                method, path, content=content, params=query, headers=sent
-            )
+            async with self._turns:
+                answer = await self._client.request(
+                    method, path, content=content, params=query, headers=sent
+                )
             if not answer.is_success:
                 raise _error(method, path, answer)
             answered: Json = answer.json()

@@ -22,6 +22,11 @@ class JobKey:
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """The fields that name the job in logs, as labels name it in metrics."""
+        return {"namespace": self.namespace, "job": self.name}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodShape:

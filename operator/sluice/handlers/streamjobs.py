@@ -9,6 +9,7 @@ from typing import Any
 import kopf
 
 from sluice.adapters.credentials import Credentials
+from sluice.handlers.remembering import NoDifferences, NoProgress
 from sluice.handlers.sweeping import Sweeper
 from sluice.manifests import names
 from sluice.ports import PODS, STREAM_JOBS
@@ -62,5 +63,7 @@ def kopf_settings() -> kopf.OperatorSettings:
     settings.watching.chunk_size = 500
     settings.watching.label_selectors["pods"] = names.JOB_LABEL
     settings.networking.request_timeout = 30
+    settings.persistence.diffbase_storage = NoDifferences()
+    settings.persistence.progress_storage = NoProgress()
     settings.persistence.finalizer = "sluice.dev/finalizer"
     return settings

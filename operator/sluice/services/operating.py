@@ -66,7 +66,7 @@ class Operator:
         self.fleet = Fleet()
         self._jobs = JobsCollector(self.fleet)
         self.registry.register(self._jobs)
-        self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile)
+        self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile, fields=lambda key: key.fields)
         self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._queue.add)
         self.leadership = Leadership(
             self._cluster,

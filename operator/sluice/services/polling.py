@@ -59,7 +59,7 @@ class Poller:
         self._told = told
         self._answers: dict[JobKey, _Answer] = {}
         self._key = b""
-        self.queue: WorkQueue[JobKey] = WorkQueue(self._ask)
+        self.queue: WorkQueue[JobKey] = WorkQueue(self._ask, fields=lambda key: key.fields)
 
     def use_key(self, key: bytes) -> None:
         """The operator's secret, from which the agents' tokens are derived."""

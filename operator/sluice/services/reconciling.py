@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
+from sluice import logs
 from sluice.api import convert
 from sluice.core import lifecycle, reporting
 from sluice.core.application import JobKey, StreamJob
@@ -32,6 +33,7 @@ from sluice.ports import (
     Agents,
     Clock,
     Cluster,
+    Json,
 )
 from sluice.services.fleet import Fleet
 from sluice.services.polling import Poller
@@ -108,8 +110,9 @@ class Reconciler:
         verdict = replace(verdict, record=replace(verdict.record, conditions=settled))
         if isinstance(verdict.step, StartDriver):
             self._fleet.hold(job, verdict.record)
-        later = await self._remember(job, record, verdict, seen)
-        await self._act(job, verdict, seen)
+        with logs.about(incarnation=verdict.record.incarnation):
+            later = await self._remember(job, record, verdict, seen)
+            await self._act(job, verdict, seen)
         return _pause(verdict, later, now)
 
     def _forget(self, key: JobKey) -> None:
@@ -161,8 +164,7 @@ class Reconciler:
 
     async def _start(self, job: StreamJob, record: Record, incarnation: int) -> None:
         for stage in children(job, incarnation, agent=self._agent, key=self._key):
-            applied = (self._cluster.apply(_KINDS[body["kind"]], body) for body in stage)
-            await asyncio.gather(*applied)
+            await asyncio.gather(*(self._have(body, incarnation) for body in stage))
         try:
             pod = await self._cluster.create(PODS, driver_pod(job, incarnation))
         except Conflict:
@@ -174,6 +176,20 @@ class Reconciler:
             await self._refused(job, record, error)
         else:
             self._fleet.see_pod(pod)
+
+    async def _have(self, body: Json, incarnation: int) -> None:
+        """Create a child, or bring it up to date. For the agent's map, applying costs the API server twice as
+        much as creating, so a first start tries that.
+        """
+        kind = _KINDS[body["kind"]]
+        if incarnation == 1:
+            try:
+                await self._cluster.create(kind, body)
+            except Conflict:
+                pass
+            else:
+                return
+        await self._cluster.apply(kind, body)
 
     async def _refused(self, job: StreamJob, record: Record, error: InvalidSpec) -> None:
         counted = lifecycle.refused(job, record, str(error), self._clock.now())
@@ -190,7 +206,7 @@ class Reconciler:
         try:
             await self._agents.set_executors(seen.driver.address, token, target)
         except AgentUnavailable as error:
-            log.warning("%s: cannot set the number of executors: %s", job.key, error)
+            log.warning("cannot set the number of executors: %s", error)
 
     async def _report_invalid(
         self,

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import logging
 from typing import Any
 
 from sluice.core.application import JobKey
@@ -13,6 +14,8 @@ from sluice.ports import EVENTS, STREAM_JOBS, Clock, Cluster
 from sluice.services.fleet import Fleet
 
 Json = dict[str, Any]
+
+log = logging.getLogger(__name__)
 
 SHORTEST_PAUSE = 10.0
 """Seconds between two writes that only bring new numbers."""
@@ -75,7 +78,13 @@ class Statuses:
         self._fleet.see_job(answer)
 
     async def announce(self, key: JobKey, uid: str, item: News) -> None:
-        """Post an Event. The same news of the same job is posted once; losing one is no harm."""
+        """Log it and post an Event. The same news of the same job is posted once; losing one is no harm."""
+        log.log(
+            logging.WARNING if item.is_warning else logging.INFO,
+            "%s: %s",
+            item.reason,
+            item.message,
+        )
         digest = hashlib.sha256(f"{uid}/{item.reason}/{item.message}".encode()).hexdigest()[:16]
         stamp = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         body = {

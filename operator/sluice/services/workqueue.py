@@ -9,9 +9,10 @@ import asyncio
 import heapq
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Generic, TypeVar
 
+from sluice import logs
 from sluice.errors import Conflict, SluiceError
 
 K = TypeVar("K", bound=Hashable)
@@ -25,8 +26,15 @@ LONGEST_RETRY = 60.0
 class WorkQueue(Generic[K]):
     """Keys waiting for `work`, which returns the seconds after which to look again, or None."""
 
-    def __init__(self, work: Callable[[K], Awaitable[float | None]]) -> None:
+    def __init__(
+        self,
+        work: Callable[[K], Awaitable[float | None]],
+        *,
+        fields: Callable[[K], Mapping[str, str]] = lambda key: {"key": str(key)},
+    ) -> None:
+        """`fields` name a key in the log."""
         self._work = work
+        self._fields = fields
         self._waiting: asyncio.Queue[K] = asyncio.Queue()
         self._queued: set[K] = set()
         self._working: set[K] = set()
@@ -94,6 +102,10 @@ class WorkQueue(Generic[K]):
                     self.add(key)
 
     async def _attempt(self, key: K) -> None:
+        with logs.about(**self._fields(key)):
+            await self._try(key)
+
+    async def _try(self, key: K) -> None:
         try:
             later = await self._work(key)
         except Conflict as error:

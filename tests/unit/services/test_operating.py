@@ -74,7 +74,7 @@ async def test_a_job_that_comes_during_the_beginning_gets_its_secrets_from_the_s
         await asyncio.sleep(0.5)
         assert made(cluster) == []
         await asyncio.sleep(5)
-    secret = next(call.body for call in cluster.calls if str(call) == "apply secrets/clicks-auth")
+    secret = next(call.body for call in cluster.calls if str(call) == "create secrets/clicks-auth")
     expected = agent_token("uid-of-clicks", b"fresh")
     assert base64.b64decode(secret["data"]["agent-token"]).decode() == expected
 

@@ -10,7 +10,7 @@ import pytest
 from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, Problem
 from sluice.manifests.children import agent_token
-from sluice.ports import EVENTS, PODS, SECRETS, STREAM_JOBS, Json, Resource
+from sluice.ports import CONFIG_MAPS, EVENTS, PODS, SECRETS, STREAM_JOBS, Json, Resource
 from sluice.services.reconciling import REFUSED_AGAIN, RESYNC
 from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
@@ -21,12 +21,17 @@ from tests.support.world import KEY, World, world
 
 START = [
     "apply streamjobs/clicks",
-    "apply serviceaccounts/clicks-driver",
-    "apply roles/clicks-driver",
-    "apply configmaps/clicks-conf",
-    "apply secrets/clicks-auth",
-    "apply rolebindings/clicks-driver",
+    "create serviceaccounts/clicks-driver",
+    "create roles/clicks-driver",
+    "create configmaps/clicks-conf",
+    "create secrets/clicks-auth",
+    "create rolebindings/clicks-driver",
     "create pods/clicks-driver",
+]
+START_AGAIN = [
+    START[0],
+    *(write.replace("create", "apply") for write in START[1:-1]),
+    START[-1],
 ]
 ASKED_TO_STOP = ["apply streamjobs/clicks", "delete pods/clicks-driver"]
 
@@ -51,6 +56,18 @@ async def test_a_start_is_recorded_before_anything_is_made_and_the_pod_comes_las
         recorded = here.cluster.calls[0].body["status"]
         assert recorded["incarnation"] == 1
         assert recorded["checkpoint"]["location"] == "claim://shop/checkpoints/clicks"
+
+
+@in_virtual_time
+async def test_children_that_are_there_from_a_start_that_broke_off_are_brought_up_to_date() -> None:
+    async with world() as here:
+        stale = {"metadata": {"namespace": "shop", "name": "clicks-conf"}, "data": {"old": "yes"}}
+        here.cluster.put(CONFIG_MAPS, stale)
+        await here.declare()
+        assert here.cluster.pod() is not None
+        found = here.cluster.stored(CONFIG_MAPS, "clicks-conf")
+        assert found is not None
+        assert "old" not in found["data"]
 
 
 @in_virtual_time
@@ -153,7 +170,7 @@ async def test_a_failed_driver_is_recorded_removed_and_followed_after_its_pause(
         here.cluster.calls.clear()
         await asyncio.sleep(pause)
         await here.look()
-        assert here.cluster.writes == START
+        assert here.cluster.writes == START_AGAIN
         assert here.cluster.status()["incarnation"] == 2
 
 
