@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help: ## What you can do here
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 # --- the project's own environment ----------------------------------------------------------------------------
 
@@ -52,16 +52,17 @@ generate: install ## Write the CRDs and their reference from the API's models
 unit: install ## Tests that need no cluster
 	$(BIN)/python -m pytest
 
-.PHONY: e2e
-e2e: install ## A job on the local cluster, which is brought up for it: runs, carries every record, goes
-	$(BIN)/python -m e2e e2e/test_running.py -k "carries or leaves"
+.PHONY: programs
+programs: ## Helm and promtool for the tests, built if they are not on the PATH
+	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build kube
+	@command -v promtool >/dev/null || $(PYTHON) -m e2e.cluster build promtool
 
-.PHONY: e2e-all
-e2e-all: install ## All tests on the local cluster: kills, deletions, shared checkpoints, bad input
+.PHONY: e2e
+e2e: install ## Tests on the local cluster, which is brought up for them: kills, deletions, bad input, metrics
 	$(BIN)/python -m e2e
 
 .PHONY: test
-test: check unit e2e ## Everything that CI runs; sets up what it needs
+test: check programs unit e2e ## Everything that CI runs; sets up what it needs
 
 # --- a local cluster ------------------------------------------------------------------------------------------
 
