@@ -34,7 +34,7 @@ _NOW = Row(
         ),
         Panel(
             title="Since the last event",
-            description="Time since a watch brought the leader anything. Running jobs do so every few seconds.",
+            description="Time since a watch brought the leader anything. Each status that it writes comes back.",
             queries=(
                 Query(
                     "time() - max(sluice_operator_last_watch_event_timestamp_seconds"
@@ -42,7 +42,7 @@ _NOW = Row(
                 ),
             ),
             unit=Unit.SECONDS,
-            limits=((None, "green"), (120, "yellow"), (600, "red")),
+            limits=((None, "green"), (600, "yellow")),
             kind=Kind.NUMBER,
             width=6,
         ),
