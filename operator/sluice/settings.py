@@ -1,5 +1,6 @@
 """The operator's own settings: from the environment, read once, in `cli`."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -27,6 +28,25 @@ class Settings(BaseSettings):
     )
     health_port: int = Field(8081, ge=1, le=65535, description="Port of /healthz.")
     metrics_port: int = Field(9090, ge=1, le=65535, description="Port of /metrics.")
+    prometheus_url: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="A server that speaks PromQL; empty means that objectives are not measured.",
+    )
+    prometheus_login: Path | None = Field(
+        None,
+        description="Folder with a file token, or with username and password; read for each question.",
+    )
+    prometheus_ca_file: Path | None = Field(
+        None, description="Certificate authority of the server, if it is not a public one."
+    )
+    prometheus_headers: dict[str, str] = Field(
+        {},
+        description='Further headers as JSON, for servers of several tenants: {"X-Scope-OrgID": "a"}.',
+    )
+    prometheus_deadline: float = Field(
+        10.0, gt=0, le=120, description="Seconds until a question is given up."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="Least level logged."
     )

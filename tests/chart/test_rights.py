@@ -91,6 +91,7 @@ async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
         operator = Operator(
             cluster=asked,
             agents=MemoryAgents(VirtualClock()),
+            metrics=None,
             clock=VirtualClock(),
             scope=Scope(namespaces=namespaces, home=HOME, identity=identity),
             agent=b"packed",

@@ -186,7 +186,7 @@ async def test_nobody_there_is_metrics_unavailable() -> None:
 async def test_a_renewed_token_and_tenant_headers_are_sent(tmp_path: Path) -> None:
     token = tmp_path / "token"
     with serving(vector()) as (endpoint, asked):
-        ours = replace(endpoint, token_file=token, headers=(("X-Scope-OrgID", "shop"),))
+        ours = replace(endpoint, login=tmp_path, headers=(("X-Scope-OrgID", "shop"),))
         async with PrometheusServer(ours) as server:
             for text in ("first\n", "second\n"):
                 token.write_text(text)
@@ -196,13 +196,17 @@ async def test_a_renewed_token_and_tenant_headers_are_sent(tmp_path: Path) -> No
 
 
 async def test_a_login_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "username").write_text("ali\n")
     (tmp_path / "password").write_text("open sesame\n")
     with serving(vector()) as (endpoint, asked):
-        await now(replace(endpoint, username="ali", password_file=tmp_path / "password"))
+        await now(replace(endpoint, login=tmp_path))
     assert asked[0].headers["Authorization"] == "Basic YWxpOm9wZW4gc2VzYW1l"
 
 
-async def test_a_missing_token_file_is_metrics_unavailable(tmp_path: Path) -> None:
-    with serving(vector()) as (endpoint, asked), pytest.raises(MetricsUnavailable, match="nowhere"):
-        await now(replace(endpoint, token_file=tmp_path / "nowhere"))
+async def test_an_empty_login_is_metrics_unavailable(tmp_path: Path) -> None:
+    with (
+        serving(vector()) as (endpoint, asked),
+        pytest.raises(MetricsUnavailable, match="username"),
+    ):
+        await now(replace(endpoint, login=tmp_path))
     assert asked == []

@@ -10,6 +10,7 @@ from sluice.core.observations import AgentReport
 from sluice.manifests import names
 from sluice.ports import PODS, STREAM_JOBS, Json
 from sluice.services.fleet import Fleet
+from sluice.services.measuring import Measuring
 from sluice.services.polling import Pace, Poller
 from sluice.services.reconciling import Reconciler
 from sluice.services.statuses import Statuses
@@ -36,6 +37,7 @@ class World:
         self.reconciler = Reconciler(
             fleet=self.fleet,
             poller=self.poller,
+            measuring=Measuring(None, self.fleet, clock),
             statuses=Statuses(cluster, self.fleet, clock),
             cluster=cluster,
             agents=self.agents,

@@ -106,6 +106,8 @@ def _query(query: dict[str, Any]) -> QueryReport:
         state_rows=state.get("rows"),
         state_bytes=state.get("bytes"),
         state_partitions=state.get("partitions"),
+        state_store=state.get("provider"),
+        in_batch_since=_time(query.get("inBatchSince")),
     )
 
 

@@ -18,6 +18,7 @@ import requests
 from prometheus_api_client import PrometheusConnect
 from prometheus_api_client.exceptions import PrometheusApiClientException
 from requests.adapters import HTTPAdapter
+from requests.auth import AuthBase, HTTPBasicAuth
 from urllib3.util.retry import Retry
 
 from sluice.errors import MetricsUnavailable
@@ -31,14 +32,13 @@ _STRANGE = (KeyError, TypeError, ValueError, AttributeError)
 class Endpoint:
     """Where a server is and how it is spoken to.
 
-    Secrets are files, read for each question: whoever renews them need not tell us. `headers` are for servers
-    of several tenants, such as X-Scope-OrgID. Bounds are in seconds, bytes and series.
+    `login` is a folder, such as a mounted Secret, with a file `token`, or with `username` and `password`; it is read
+    for each question, so whoever renews it need not tell us. `headers` are for servers of several tenants, such as
+    X-Scope-OrgID. Bounds are in seconds, bytes and series.
     """
 
     url: str
-    token_file: Path | None = None
-    username: str | None = None
-    password_file: Path | None = None
+    login: Path | None = None
     authority_file: Path | None = None
     headers: tuple[tuple[str, str], ...] = ()
     deadline: float = 10.0
@@ -106,13 +106,10 @@ class PrometheusServer:
         session.trust_env = False
         session.max_redirects = 0
         session.verify = str(one.authority_file) if one.authority_file else True
-        headers = dict(one.headers)
-        if one.token_file is not None:
-            headers["Authorization"] = f"Bearer {one.token_file.read_text().strip()}"
         server = PrometheusConnect(
             url=one.url.rstrip("/"),
-            headers=headers,
-            auth=self._login(),
+            headers=dict(one.headers),
+            auth=_login(one.login) if one.login is not None else None,
             session=session,
             retry=Retry(0),
             timeout=one.deadline,
@@ -121,11 +118,24 @@ class PrometheusServer:
         session.mount(one.url, _Bounded(one.deadline, one.largest))
         return server
 
-    def _login(self) -> tuple[str, str] | None:
-        one = self.endpoint
-        if one.username is None:
-            return None
-        return one.username, one.password_file.read_text().strip() if one.password_file else ""
+
+def _login(folder: Path) -> AuthBase:
+    token = folder / "token"
+    if token.exists():
+        return _Bearer(token.read_text().strip())
+    user, password = (folder / name for name in ("username", "password"))
+    return HTTPBasicAuth(user.read_text().strip(), password.read_text().strip())
+
+
+class _Bearer(AuthBase):
+    """Adds a token to a request."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
 
 
 class _Bounded(HTTPAdapter):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from sluice.api.v1alpha1.application import Application as ApiApplication
 from sluice.api.v1alpha1.application import Pod
+from sluice.api.v1alpha1.objectives import Slo
 from sluice.api.v1alpha1.running import Executors as ApiExecutors
 from sluice.api.v1alpha1.streamjob import StreamJob as ApiStreamJob
 from sluice.api.v1alpha1.streamjob import StreamJobSpec
@@ -26,6 +27,8 @@ from sluice.core.application import (
     RestartPolicy,
     StreamJob,
 )
+from sluice.core.objectives.budget import SLICE, Objective
+from sluice.core.objectives.verdicts import Gaps
 from sluice.core.podsecurity import template_problems
 from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
 from sluice.errors import InvalidSpec, Problem
@@ -92,7 +95,10 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         ),
         suspend=spec.suspend,
         allowed_migration=metadata.get("annotations", {}).get(ALLOW_MIGRATION),
-        slo=_slo_text(spec),
+        objective=_objective(spec.slo),
+        progress_deadline=quantities.duration(spec.progress_deadline),
+        recovery_target=quantities.duration(spec.recovery.target) if spec.recovery else None,
+        scales=spec.scaling.mode != "Off",
         not_in_force=tuple(_not_in_force(spec)),
         document=spec.model_dump(mode="json", by_alias=True, exclude_none=True),
     )
@@ -194,20 +200,15 @@ def _collapsed(path: str) -> str:
     return "/".join(part for part in path.split("/") if part)
 
 
-def _slo_text(spec: StreamJobSpec) -> str:
-    if spec.slo is None:
-        return ""
-    bounds = []
-    if spec.slo.latency is not None:
-        bounds.append(f"p{100 * spec.slo.latency.percentile:g}<{spec.slo.latency.bound}")
-    if spec.slo.throughput is not None:
-        bounds.append(f"≥{quantities.format_count(spec.slo.throughput.minimum)}/s")
-    return f"{' '.join(bounds)} {100 * spec.slo.objective:g}%".strip()
+def _objective(slo: Slo | None) -> Objective | None:
+    if slo is None:
+        return None
+    # A window shorter than a minute holds no whole slice.
+    window = max(SLICE, quantities.duration(slo.window))
+    return Objective(share=slo.objective, window=window, gaps=Gaps(slo.gaps))
 
 
 def _not_in_force(spec: StreamJobSpec) -> Iterator[str]:
-    if spec.slo is not None:
-        yield "slo"
     if spec.recovery is not None:
         yield "recovery"
     if spec.scaling.mode != "Off":

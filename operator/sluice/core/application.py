@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from sluice.core.objectives.budget import Objective
 from sluice.core.quantities import Bytes, Millicores
 
 CHECKPOINT_MOUNT = "/checkpoint"
@@ -121,7 +122,8 @@ class StreamJob:
     """One declared job.
 
     `document` is the whole spec with all defaults filled in, as plain data: what changes are found in.
-    `slo` says the objective in a few words. `not_in_force` names the declared fields that this version
+    `objective` is None without spec.slo. `scales` says that a scaling mode other than Off is declared.
+    `not_in_force` names the declared fields that this version
     stores but does not act upon.
     """
 
@@ -136,7 +138,10 @@ class StreamJob:
     restart: RestartPolicy = field(default_factory=RestartPolicy)
     suspend: bool = False
     allowed_migration: str | None = None
-    slo: str = ""
+    objective: Objective | None = None
+    progress_deadline: timedelta = timedelta(minutes=5)
+    recovery_target: timedelta | None = None
+    scales: bool = False
     not_in_force: tuple[str, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
+
 
 class PodPhase(StrEnum):
     """The phase of a pod, as Kubernetes names it."""
@@ -82,6 +84,8 @@ class QueryReport:
     state_rows: int | None = None
     state_bytes: int | None = None
     state_partitions: int | None = None
+    state_store: str | None = None
+    in_batch_since: datetime | None = None
 
     @property
     def is_under_way(self) -> bool:
@@ -113,3 +117,4 @@ class Observed:
     report: AgentReport | None = None
     silence: str | None = None
     """Why the agent's report is missing or old, if a driver is running."""
+    measured: Measurement | Unmeasured = NOT_CONFIGURED

@@ -13,12 +13,23 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
 from sluice.core.lifecycle import Verdict, moves_checkpoint
-from sluice.core.observations import DriverPod, Observed
+from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, attained
+from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
+from sluice.core.series import NoData
 
-STALLED_AFTER = timedelta(minutes=5)
-"""The age of the last committed batch beyond which a query with a backlog is not progressing."""
+SCRAPED_AFTER = timedelta(minutes=2)
+"""The age of a driver's metrics beyond which they are stale, and how long a new driver may have none."""
+
+RECENTLY_GOOD = 0.5
+"""The share of good minutes of the last five below which a bound is told to be missed just now."""
+
+UNKNOWN_WORTH_TELLING = 0.01
+"""The share of unknown minutes from which it is told beside an attainment."""
+
+CLOCKS_APART = timedelta(minutes=1)
+"""Beyond this difference of the clocks, what Prometheus tells is not about now."""
 
 
 def conditions_of(
@@ -31,7 +42,11 @@ def conditions_of(
         _applied(job, verdict.record, seen),
         _checkpoint(job, holder),
         _driver(job, verdict, seen, now),
-        _progress(verdict, seen, now),
+        _progress(job, verdict, seen, now),
+        _metrics(seen, now),
+        _objectives(job, seen),
+        _recovery(job),
+        _scaling(job),
     )
     return (*others, _ready(others, verdict.phase))
 
@@ -174,7 +189,7 @@ def _no_driver(verdict: Verdict, now: datetime) -> Claim:
     return fails(kind, failure.reason, f"{told}.")
 
 
-def _progress(verdict: Verdict, seen: Observed, now: datetime) -> Claim:
+def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     kind, report = Condition.PROGRESSING, seen.report
     if seen.driver is None or seen.driver.is_over or report is None:
         return unknown(kind, "NoReport", "Nothing is known of the queries.")
@@ -186,14 +201,96 @@ def _progress(verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     if not any(query.active for query in report.queries):
         return unknown(kind, "NoQuery", "The program has not started a query yet.")
     for query in report.queries:
-        age = now - query.committed_at if query.committed_at is not None else timedelta(0)
-        if age > STALLED_AFTER and (query.backlog_rows or 0) > 0:
-            waiting = f"with {query.backlog_rows:.0f} rows waiting"
-            text = f"Query {query.name!r}: last batch {format_duration(age)} ago {waiting}."
-            return fails(kind, "NoBatch", text)
+        stall = _stall(query, job.progress_deadline, now)
+        if stall is not None:
+            return fails(kind, *stall)
     newest = verdict.record.last_batch
     told = f"The last committed batch is {newest}." if newest is not None else "No rows yet."
     return holds(kind, "Batches", told)
+
+
+def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str, str] | None:
+    """Why a query makes no progress, as reason and message; None if it does, or has nothing to do."""
+    if query.in_batch_since is not None and now - query.in_batch_since > deadline:
+        took = format_duration(now - query.in_batch_since)
+        text = (
+            f"Query {query.name!r}: the batch in flight has run for {took}, longer than "
+            f"spec.progressDeadline {format_duration(deadline)}"
+        )
+        return "BatchStuck", f"{text}."
+    if query.committed_at is None or not query.backlog_rows:
+        return None
+    age = now - query.committed_at
+    if age <= deadline:
+        return None
+    rows = f"{query.backlog_rows:.0f} rows waiting"
+    return "NoBatch", f"Query {query.name!r}: last batch {format_duration(age)} ago with {rows}."
+
+
+def _metrics(seen: Observed, now: datetime) -> Claim:
+    kind, told = Condition.METRICS_AVAILABLE, seen.measured
+    if isinstance(told, Unmeasured):
+        make = unknown if told == NOT_CONFIGURED else fails
+        return make(kind, told.reason, told.message)
+    if abs(told.ahead) > CLOCKS_APART:
+        where = "ahead of" if told.ahead > timedelta(0) else "behind"
+        apart = format_duration(abs(told.ahead))
+        text = f"The clock of Prometheus is {apart} {where} the operator's; set both by NTP."
+        return fails(kind, "ClockSkew", text)
+    driver = seen.driver
+    if driver is None or driver.started is None or driver.is_over:
+        return unknown(kind, "NoDriver", "No driver runs that could be scraped.")
+    if told.scraped is None and now - driver.started > SCRAPED_AFTER:
+        text = (
+            f"Prometheus has no metrics of {driver.name}: let it scrape pods by their annotations "
+            "with honor_labels, or set podMonitor.enabled of the chart."
+        )
+        return fails(kind, "NotScraped", text)
+    if told.scraped is None:
+        return unknown(kind, "NotYetScraped", "The driver is too young to have been scraped.")
+    age = told.at - told.scraped
+    text = f"The driver was scraped {format_duration(max(age, timedelta(0)))} ago."
+    if age > SCRAPED_AFTER:
+        return fails(kind, "Stale", text)
+    return holds(kind, "Scraped", text)
+
+
+def _objectives(job: StreamJob, seen: Observed) -> Claim:
+    kind, objective = Condition.OBJECTIVES_MET, job.objective
+    if objective is None:
+        return unknown(kind, "NoObjective", "spec.slo declares nothing.")
+    account = attained(objective, seen.measured, job.created)
+    if isinstance(account, NoData):
+        return unknown(kind, "NotMeasured", f"Nothing is known of the objective: {account.reason}")
+    window, share = format_duration(objective.window), account.share
+    reached = "nothing" if isinstance(share, NoData) else f"{share:.3%}"
+    told = (
+        f"{reached} of {objective.share:.6g} attained over {window}; "
+        f"{account.budget.left:.0%} of the error budget left"
+    )
+    if account.unknown >= UNKNOWN_WORTH_TELLING:
+        told += f"; {account.unknown:.0%} unknown"
+    if account.budget.left < 0:
+        return fails(kind, "BudgetSpent", f"{told}.")
+    assert isinstance(seen.measured, Measurement)
+    broken = [name for name, good in seen.measured.recent.items() if good < RECENTLY_GOOD]
+    if broken:
+        return fails(kind, "BoundBroken", f"{', '.join(sorted(broken))} missed just now; {told}.")
+    return holds(kind, "Met", f"{told}.")
+
+
+def _recovery(job: StreamJob) -> Claim:
+    kind = Condition.RECOVERY_TARGET_FEASIBLE
+    if job.recovery_target is None:
+        return unknown(kind, "NoTarget", "spec.recovery declares nothing.")
+    return unknown(kind, "NotYetInForce", "This version does not predict recoveries.")
+
+
+def _scaling(job: StreamJob) -> Claim:
+    kind = Condition.SCALING_ACTIVE
+    if not job.scales:
+        return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
+    return fails(kind, "NotYetInForce", "This version does not choose the number of executors.")
 
 
 def _ready(others: tuple[Claim, ...], phase: Phase) -> Claim:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import kopf
 
@@ -21,6 +21,9 @@ from sluice.ports import PODS, STREAM_JOBS, Cluster
 from sluice.services.operating import Operator, Scope
 from sluice.services.polling import Pace
 from sluice.settings import Settings
+
+if TYPE_CHECKING:
+    from sluice.adapters.prometheus import PrometheusServer
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         operator = Operator(
             cluster=cluster,
             agents=agents,
+            metrics=await _metrics(settings, stack),
             clock=clock,
             scope=Scope(namespaces=namespaces, home=settings.home, identity=settings.identity),
             agent=packed(),
@@ -80,6 +84,22 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             await asyncio.wait({work, sweeping})
         if not work.cancelled():
             work.result()
+
+
+async def _metrics(settings: Settings, stack: AsyncExitStack) -> "PrometheusServer | None":
+    """The metrics' server, if one is configured; its client only then costs memory."""
+    if not settings.prometheus_url:
+        return None
+    from sluice.adapters.prometheus import Endpoint, PrometheusServer
+
+    endpoint = Endpoint(
+        url=settings.prometheus_url,
+        login=settings.prometheus_login,
+        authority_file=settings.prometheus_ca_file,
+        headers=tuple(settings.prometheus_headers.items()),
+        deadline=settings.prometheus_deadline,
+    )
+    return await stack.enter_async_context(PrometheusServer(endpoint))
 
 
 async def _wait_for_kinds(cluster: Cluster, namespaces: Sequence[str]) -> None:

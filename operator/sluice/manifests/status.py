@@ -7,9 +7,11 @@ from typing import Any
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.measurement import Attained, attained
 from sluice.core.observations import Observed, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
+from sluice.core.series import NoData
 from sluice.manifests import names
 
 Json = dict[str, Any]
@@ -21,6 +23,9 @@ _KNOWN_CHANGES = frozenset(ChangeClass)
 def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
     """The whole status of a job, ready to be applied."""
     queries = seen.report.queries if seen.report is not None else ()
+    account = None
+    if job.objective is not None:
+        account = attained(job.objective, seen.measured, job.created)
     wanted = 0 if phase is Phase.SUSPENDED else job.executors.initial
     told = {
         **remembered(job.key, job.generation, record, phase),
@@ -28,10 +33,11 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
         "driver": _driver(seen),
         "executors": {"wanted": wanted, "running": seen.executors_running},
         "stream": _stream(queries),
+        "slo": _slo(job, account),
         "summary": {
             "executors": f"{seen.executors_running}/{wanted}",
             "latency": _latency_text(queries),
-            "slo": job.slo,
+            "slo": _slo_text(job, account),
             "lag": _lag_text(queries),
         },
     }
@@ -169,7 +175,31 @@ def _stream(queries: tuple[QueryReport, ...]) -> Json:
         "stateRows": _whole(_total(query.state_rows for query in queries)),
         "stateBytes": _whole(_total(query.state_bytes for query in queries)),
         "statePartitions": _whole(_worst(query.state_partitions for query in queries)),
+        "stateStore": next((query.state_store for query in queries if query.state_store), None),
     }
+
+
+def _slo(job: StreamJob, account: Attained | NoData | None) -> Json:
+    if job.objective is None:
+        return {}
+    told = {"objective": job.objective.share, "window": format_duration(job.objective.window)}
+    if not isinstance(account, Attained):
+        return told
+    return {
+        **told,
+        "attainment": None if isinstance(account.share, NoData) else round(account.share, 6),
+        "budgetLeft": round(account.budget.left, 4),
+        "unknown": round(account.unknown, 4),
+    }
+
+
+def _slo_text(job: StreamJob, account: Attained | NoData | None) -> str:
+    if job.objective is None:
+        return ""
+    reached = "?"
+    if isinstance(account, Attained) and not isinstance(account.share, NoData):
+        reached = f"{100 * account.share:.5g}%"
+    return f"{reached}/{100 * job.objective.share:g}%"
 
 
 def _total(numbers: Any) -> float | None:

@@ -10,11 +10,12 @@ from prometheus_client import CollectorRegistry
 
 from sluice.core.application import JobKey
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster, Json
+from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster, Json, Metrics
 from sluice.services.agentkey import agent_key
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import Leadership
+from sluice.services.measuring import Measuring
 from sluice.services.metrics.instruments import Instruments
 from sluice.services.metrics.jobs import JobsCollector
 from sluice.services.metrics.requests import MeasuredCluster
@@ -48,6 +49,7 @@ class Operator:
         *,
         cluster: Cluster,
         agents: Agents,
+        metrics: Metrics | None,
         clock: Clock,
         scope: Scope,
         agent: bytes,
@@ -68,6 +70,7 @@ class Operator:
         self.registry.register(self._jobs)
         self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile, fields=lambda key: key.fields)
         self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._queue.add)
+        self._measuring = Measuring(metrics, self.fleet, clock, namespaces=scope.namespaces)
         self.leadership = Leadership(
             self._cluster,
             clock,
@@ -79,6 +82,7 @@ class Operator:
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,
+            measuring=self._measuring,
             statuses=Statuses(ours, self.fleet, clock),
             cluster=ours,
             agents=agents,
@@ -120,6 +124,7 @@ class Operator:
             group.create_task(self.leadership.keep(self._begin))
             group.create_task(self._queue.run(self._workers))
             group.create_task(self._poller.queue.run(self._pollers))
+            group.create_task(self._measuring.run())
 
     async def _begin(self) -> None:
         """Take over: see everything first, so that no claim on a checkpoint is missed, then look at all."""

@@ -36,6 +36,7 @@ from sluice.ports import (
     Json,
 )
 from sluice.services.fleet import Fleet
+from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
 from sluice.services.statuses import Statuses
 
@@ -64,6 +65,7 @@ class Reconciler:
         *,
         fleet: Fleet,
         poller: Poller,
+        measuring: Measuring,
         statuses: Statuses,
         cluster: Cluster,
         agents: Agents,
@@ -72,6 +74,7 @@ class Reconciler:
     ) -> None:
         self._fleet = fleet
         self._poller = poller
+        self._measuring = measuring
         self._statuses = statuses
         self._cluster = cluster
         self._agents = agents
@@ -130,10 +133,17 @@ class Reconciler:
     def _look(self, key: JobKey) -> Observed:
         driver = self._fleet.driver(key)
         running = self._fleet.executors_running(key)
+        measured = self._measuring.of(key)
         if driver is None or driver.deleting or driver.is_over or driver.started is None:
-            return Observed(driver=driver, executors_running=running)
+            return Observed(driver=driver, executors_running=running, measured=measured)
         report, silence = self._poller.report(key, driver)
-        return Observed(driver=driver, executors_running=running, report=report, silence=silence)
+        return Observed(
+            driver=driver,
+            executors_running=running,
+            report=report,
+            silence=silence,
+            measured=measured,
+        )
 
     async def _remember(
         self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 SHORTEST_PAUSE = 10.0
 """Seconds between two writes that only bring new numbers."""
 
-_NUMBERS = frozenset({"stream", "summary", "checkpoint"})
+_NUMBERS = frozenset({"stream", "slo", "summary", "checkpoint"})
 """Parts of a status that change with every batch."""
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from sluice.api import convert
+from sluice.core.objectives.budget import Objective
+from sluice.core.objectives.verdicts import Gaps
 from sluice.core.quantities import MEBIBYTE
 from tests.support.jobs import job, resource
 
@@ -68,18 +70,21 @@ def test_a_uri_is_one_place_with_and_without_a_slash_at_its_end() -> None:
     assert one.checkpoint_location == other.checkpoint_location == "s3a://b/c"
 
 
-def test_the_objective_is_told_in_a_few_words() -> None:
-    slo = {
-        "latency": {"percentile": 0.99, "bound": "5s"},
-        "throughput": {"minimum": 12_000},
-        "objective": 0.999,
-    }
-    assert job(slo=slo).slo == "p99<5s ≥12.0k/s 99.9%"
+def test_an_objective_is_a_share_of_a_window_and_a_policy_for_gaps() -> None:
+    declared = job(slo={"objective": 0.999, "window": "7d", "gaps": "Bad"}).objective
+    assert declared == Objective(share=0.999, window=timedelta(days=7), gaps=Gaps.BAD)
+    assert job().objective is None
+
+
+def test_a_window_of_less_than_a_minute_is_taken_as_one() -> None:
+    declared = job(slo={"window": "10s"}).objective
+    assert declared is not None
+    assert declared.slices == 1
 
 
 def test_fields_that_this_version_only_stores_are_named() -> None:
     of = job(slo={}, scaling={"mode": "Auto"}, recovery={"target": "1m"})
-    assert of.not_in_force == ("slo", "recovery", "scaling")
+    assert of.not_in_force == ("recovery", "scaling")
     assert job(scaling={"mode": "Off"}).not_in_force == ()
 
 

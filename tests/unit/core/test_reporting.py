@@ -182,9 +182,9 @@ def test_a_pending_change_says_what_it_takes(
 
 
 def test_fields_that_are_only_stored_are_named() -> None:
-    told = claims(Observed(), of=job(slo={"objective": 0.9}))[Condition.SPEC_IN_FORCE]
+    told = claims(Observed(), of=job(utility={"maximum": 3}))[Condition.SPEC_IN_FORCE]
     assert told.status is Status.FALSE
-    assert "spec.slo" in told.message
+    assert "spec.utility" in told.message
 
 
 def test_an_invalid_spec_is_not_ready_and_leaves_the_driver_alone() -> None:

@@ -60,6 +60,7 @@ async def started(
     operator = Operator(
         cluster=cluster,
         agents=MemoryAgents(VirtualClock()),
+        metrics=None,
         clock=VirtualClock(),
         scope=Scope(home="home", identity=identity),
         agent=b"packed",

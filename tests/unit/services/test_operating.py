@@ -21,6 +21,7 @@ def operator(cluster: MemoryCluster, *, identity: str = "one", namespaces: str =
     return Operator(
         cluster=cluster,
         agents=MemoryAgents(VirtualClock()),
+        metrics=None,
         clock=VirtualClock(),
         scope=scope,
         agent=b"packed",

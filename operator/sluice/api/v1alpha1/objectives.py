@@ -62,6 +62,10 @@ class Slo(Model):
     window: Duration = Field(
         "28d", description="The rolling window over which the objective is taken."
     )
+    gaps: Literal["Unknown", "Good", "Bad"] = Field(
+        "Unknown",
+        description="How minutes without metrics count. Unknown: left out, and their share is told.",
+    )
 
     rules = (positive_duration("window"),)
 

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sluice.api.base import Model, Rule
+from sluice.api.base import Duration, Model, Rule, positive_duration
 from sluice.api.v1alpha1.application import Application
 from sluice.api.v1alpha1.objectives import (
     Alternate,
@@ -42,10 +42,16 @@ class StreamJobSpec(Model):
     profiling: Profiling = Field(default=Profiling(), description="Measuring it at other sizes.")
     utility: Utility | None = Field(None, description="Its worth, for sharing a cluster.")
     restart: Restart = Field(default=Restart(), description="How a failed driver is started again.")
+    progress_deadline: Duration = Field(
+        "5m",
+        description="A batch that runs longer, or rows that wait longer for one, make Progressing false.",
+    )
     suspend: bool = Field(
         False,
         description="Whether the job is stopped, with its checkpoint kept. `false` resumes it there.",
     )
+
+    rules = (positive_duration("progress_deadline"),)
 
 
 class DriverStatus(Model):
@@ -114,6 +120,23 @@ class StreamStatus(Model):
     state_partitions: int | None = Field(
         None, description="Partitions of the state, as the checkpoint has them."
     )
+    state_store: str | None = Field(
+        None, description="Class of the state store, as the checkpoint has it."
+    )
+
+
+class SloStatus(Model):
+    """The objective over its rolling window. What is not known is absent."""
+
+    objective: float | None = Field(None, description="The declared share of good minutes.")
+    window: str | None = Field(None, description="The declared window.")
+    attainment: float | None = Field(None, description="The share of good minutes so far.")
+    budget_left: float | None = Field(
+        None, description="The share of the error budget that is left; negative if it is overspent."
+    )
+    unknown: float | None = Field(
+        None, description="The share of the minutes of which nothing is known."
+    )
 
 
 class Summary(Model):
@@ -121,7 +144,7 @@ class Summary(Model):
 
     executors: str = Field("", description="Those that run and those that are wanted: 2/3.")
     latency: str = Field("", description="The 95th percentile of the latency.")
-    slo: str = Field("", description="The declared objective.")
+    slo: str = Field("", description="What is attained of the objective: 99.95%/99%.")
     lag: str = Field("", description="Rows that wait, and for how long.")
 
 
@@ -161,6 +184,7 @@ class StreamJobStatus(Model):
     )
     checkpoint: CheckpointStatus = Field(default=CheckpointStatus(), description="The checkpoint.")
     stream: StreamStatus = Field(default=StreamStatus(), description="How the stream flows.")
+    slo: SloStatus = Field(default=SloStatus(), description="What is attained of spec.slo.")
     summary: Summary = Field(default=Summary(), description="Short texts for people.")
     conditions: list[ConditionStatus] = Field(
         default=[],
@@ -216,7 +240,7 @@ PRINTER_COLUMNS: tuple[dict[str, Any], ...] = (
         "name": "SLO",
         "type": "string",
         "jsonPath": ".status.summary.slo",
-        "description": "the declared objective",
+        "description": "share of good minutes: attained/declared",
     },
     {
         "name": "Lag",

@@ -1,0 +1,126 @@
+"""What is asked of a metrics' server, and what becomes of its answers."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from sluice.core.application import JobKey
+from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
+from sluice.errors import MetricsUnavailable
+from sluice.ports import Labelled
+from sluice.services.fleet import Fleet
+from sluice.services.measuring import Measuring
+from tests.support.jobs import NOW, resource
+
+CLICKS = JobKey("shop", "clicks")
+
+
+class FixedClock:
+    """It is always NOW."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+class MemoryMetrics:
+    """Answers each query that contains a key with its series."""
+
+    def __init__(self, answers: Mapping[str, list[Labelled]], at: datetime = NOW) -> None:
+        self.answers = {"vector(1)": [Labelled({}, ((at, 1.0),))], **answers}
+        self.asked: list[str] = []
+        self.is_away = False
+
+    async def now(self, query: str) -> list[Labelled]:
+        """The series of the first key that fits."""
+        if self.is_away:
+            raise MetricsUnavailable("nobody there")
+        self.asked.append(query)
+        return next((told for key, told in self.answers.items() if key in query), [])
+
+    async def history(
+        self, query: str, start: datetime, end: datetime, step: timedelta
+    ) -> list[Labelled]:
+        """Not asked here."""
+        raise AssertionError(query)
+
+
+def one(value: float, **labels: str) -> Labelled:
+    """A series of shop/clicks with one value."""
+    return Labelled({"namespace": "shop", "job": "clicks", **labels}, ((NOW, value),))
+
+
+ANSWERS = {
+    "timestamp(sluice_agent_info": [one(NOW.timestamp() - 7)],
+    "sum_over_time": [one(55), Labelled({"pod": "x"}, ((NOW, 3.0),))],
+    "count_over_time": [one(60)],
+    "avg_over_time": [one(0.8, sli="latency"), one(1, sli="availability")],
+}
+
+
+def fleet() -> Fleet:
+    """shop/clicks with an objective over an hour, and a job without any."""
+    whole = Fleet()
+    whole.see_job(resource(slo={"window": "1h"}))
+    whole.see_job(resource("views"))
+    return whole
+
+
+async def asked(
+    metrics: MemoryMetrics, namespaces: tuple[str, ...] = ()
+) -> Measurement | Unmeasured:
+    """What is known of shop/clicks after one round."""
+    measuring = Measuring(metrics, fleet(), FixedClock(), namespaces=namespaces)
+    await measuring.ask(metrics)
+    return measuring.of(CLICKS)
+
+
+async def test_all_that_is_told_of_a_job_is_put_together() -> None:
+    assert await asked(MemoryMetrics(ANSWERS)) == Measurement(
+        at=NOW,
+        scraped=NOW - timedelta(seconds=7),
+        good=55,
+        known=60,
+        recent={"latency": 0.8, "availability": 1},
+    )
+
+
+async def test_minutes_are_counted_over_each_jobs_own_window() -> None:
+    metrics = MemoryMetrics(ANSWERS)
+    await asked(metrics)
+    windows = [query for query in metrics.asked if "sum_over_time" in query]
+    assert len(windows) == 1
+    assert "[3600s]" in windows[0]
+
+
+async def test_an_operator_of_some_namespaces_asks_about_these_alone() -> None:
+    metrics = MemoryMetrics(ANSWERS)
+    await asked(metrics, namespaces=("shop", "bank"))
+    about_jobs = [query for query in metrics.asked if query != "vector(1)"]
+    assert all('namespace=~"shop|bank"' in query for query in about_jobs)
+
+
+async def test_nothing_told_is_no_zero() -> None:
+    assert await asked(MemoryMetrics({})) == Measurement(at=NOW)
+
+
+async def test_the_difference_of_the_clocks_is_taken_from_the_answer() -> None:
+    told = await asked(MemoryMetrics(ANSWERS, at=NOW + timedelta(minutes=10)))
+    assert isinstance(told, Measurement)
+    assert told.ahead == timedelta(minutes=10)
+
+
+async def test_a_server_that_goes_away_takes_the_old_answers_with_it_and_may_come_back() -> None:
+    metrics = MemoryMetrics(ANSWERS)
+    measuring = Measuring(metrics, fleet(), FixedClock())
+    await measuring.ask(metrics)
+    metrics.is_away = True
+    await measuring.ask(metrics)
+    assert measuring.of(CLICKS) == Unmeasured("PrometheusUnavailable", "nobody there.")
+    metrics.is_away = False
+    await measuring.ask(metrics)
+    assert isinstance(measuring.of(CLICKS), Measurement)
+
+
+async def test_without_a_server_nothing_is_asked() -> None:
+    measuring = Measuring(None, fleet(), FixedClock())
+    await measuring.run()
+    assert measuring.of(CLICKS) == NOT_CONFIGURED
