@@ -19,8 +19,11 @@ _MINUTES: Limits = ((None, "green"), (60, "yellow"), (300, "red"))
 
 
 def _latency(quantile: float) -> Query:
-    rows = f"rate(sluice_query_record_latency_seconds_bucket{_JOB}[5m])"
-    return Query(f"histogram_quantile({quantile}, sum by (le) ({rows}))", f"p{100 * quantile:g}")
+    name = "sluice_query_record_latency_seconds"
+    rows = f"sum by (le) (rate({name}_bucket{_JOB}[5m]))"
+    # Of no rows at all, a quantile would be NaN.
+    some = f"and on () sum(rate({name}_count{_JOB}[5m])) > 0"
+    return Query(f"histogram_quantile({quantile}, {rows} {some})", f"p{100 * quantile:g}")
 
 
 _OBJECTIVE = Row(

@@ -11,11 +11,11 @@ def _quantiles(histogram: str, by: str = "") -> tuple[Query, ...]:
     """The middle and the slow end of durations over five minutes."""
     grouped = f"le, {by}" if by else "le"
     legend = f" {{{{{by}}}}}" if by else ""
+    # Of no requests at all, a quantile would be NaN.
+    some = f"and on ({by}) sum by ({by}) (rate({histogram}_count[5m])) > 0"
+    buckets = f"sum by ({grouped}) (rate({histogram}_bucket[5m])) {some}"
     return tuple(
-        Query(
-            f"histogram_quantile({quantile}, sum by ({grouped}) (rate({histogram}_bucket[5m])))",
-            f"p{100 * quantile:g}{legend}",
-        )
+        Query(f"histogram_quantile({quantile}, {buckets})", f"p{100 * quantile:g}{legend}")
         for quantile in (0.5, 0.99)
     )
 
