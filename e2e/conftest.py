@@ -14,6 +14,7 @@ import pytest
 from e2e.support.api import Cluster, to_yaml, wait_for
 from e2e.support.jobs import CLAIM, Job, passthrough
 from e2e.support.load import Load
+from e2e.support.prometheus import Prometheus
 
 pytestmark = pytest.mark.e2e
 
@@ -73,6 +74,16 @@ def namespace(cluster: Cluster, run_name: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def prometheus(cluster: Cluster, namespace: str) -> Iterator[Prometheus]:
+    """Prometheus, with the chart's rules, in the namespace of the jobs."""
+    server = Prometheus(cluster, namespace)
+    server.set_up()
+    yield server
+    if not os.environ.get("SLUICE_E2E_KEEP"):
+        server.remove()
+
+
+@pytest.fixture(scope="session")
 def operator(cluster: Cluster, run_name: str, namespace: str) -> Iterator[str]:
     """The operator, installed by Helm; the name of its namespace."""
     home = f"{run_name}-system"
@@ -80,7 +91,10 @@ def operator(cluster: Cluster, run_name: str, namespace: str) -> Iterator[str]:
     _helm(
         *("install", "sluice", "charts/sluice", "--namespace", home, "--create-namespace"),
         *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{namespace}}}"),
-        *("--set", "operator.pollIntervalSeconds=1", "--wait", "--timeout", "120s"),
+        *("--set", "operator.pollIntervalSeconds=1"),
+        # Tests that want no Prometheus start none there; the operator must bear it.
+        *("--set", f"prometheus.url={Prometheus(cluster, namespace).url}"),
+        *("--wait", "--timeout", "120s"),
     )
     yield home
     if not os.environ.get("SLUICE_E2E_KEEP"):

@@ -1,0 +1,245 @@
+"""What Prometheus has of a job is true, complete, and used: panels, rules, percentiles, conditions."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
+from e2e.support.jobs import Job, passthrough
+from e2e.support.load import Load, result_of
+from e2e.support.prometheus import RULES, Prometheus
+from sluice.catalogue.agent import RECORD_LATENCY
+
+RATE = 200
+SECONDS = 420
+SLO = {
+    "latency": {"percentile": 0.95, "bound": "20s"},
+    "throughput": {"minimum": RATE // 2},
+    "window": "1d",
+}
+
+EMPTY_WHILE_HEALTHY = {
+    # Somebody must have failed, or nothing is wrong:
+    "sum by (kind) (rate(sluice_operator_reconcile_errors_total[5m]))",
+}
+"""Queries of panels that have nothing to show while nothing goes wrong."""
+
+
+@contextmanager
+def running(cluster: Cluster, namespace: str, body: Json) -> Iterator[Job]:
+    """A job for the length of a block."""
+    cluster.apply(to_yaml(body), namespace)
+    job = Job(cluster, namespace, body["metadata"]["name"])
+    try:
+        yield job
+    finally:
+        cluster.delete("StreamJob", namespace, job.name)
+        job.wait_until_gone(seconds=90)
+
+
+@pytest.fixture(scope="module")
+def watched(
+    cluster: Cluster, namespace: str, prometheus: Prometheus, operator: str, load: Load
+) -> Iterator[tuple[Job, "subprocess.Popen[str]"]]:
+    """A job with windows, state and objectives under a steady load, and the sender's process."""
+    for end in ("in", "out"):
+        load.create_topic(f"watched-{end}")
+    body = passthrough("watched", slo=SLO)
+    body["spec"]["application"]["arguments"].remove("--passthrough")
+    with running(cluster, namespace, body) as job:
+        sending = load.start_sending("watched-in", rate=RATE, records=RATE * SECONDS)
+        job.wait_until_ready()
+        yield job, sending
+        sending.terminate()
+
+
+def queries_of_panels(job: Job) -> dict[str, str]:
+    """Each query of each panel with the variables filled in, by itself and its place."""
+    found = {}
+    for path in sorted(Path("charts/sluice/dashboards").glob("*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            for target in panel.get("targets", []):
+                query = target["expr"].replace("$namespace", job.namespace)
+                query = query.replace("$job", job.name).replace("$__rate_interval", "1m")
+                found[query] = f"{path.stem}/{panel['title']}"
+    return found
+
+
+def test_every_panel_shows_something(
+    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
+) -> None:
+    wanted = queries_of_panels(watched[0])
+    assert len(wanted) > 40
+
+    def answered() -> bool:
+        for query in [*wanted]:
+            if query in EMPTY_WHILE_HEALTHY or prometheus.query(query):
+                del wanted[query]
+        return not wanted
+
+    try:
+        wait_for("data in every panel", answered, seconds=360, every=10)
+    except AssertionError:
+        raise AssertionError(f"nothing to show: {wanted}") from None
+
+
+def test_all_rules_are_loaded_and_healthy(
+    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
+) -> None:
+    declared = sum(
+        len(re.findall(r"^\s*- (?:record|alert):", path.read_text(), re.M)) for path in RULES
+    )
+
+    def all_healthy() -> list[Json]:
+        rules = prometheus.rules()
+        return rules if all(rule["health"] == "ok" for rule in rules) else []
+
+    rules = wait_for("a first evaluation of all rules", all_healthy, seconds=400, every=10)
+    assert len(rules) == declared
+    firing = [rule["name"] for rule in rules if rule.get("state") == "firing"]
+    assert firing == [], "nothing is wrong, and somebody is called"
+
+
+def test_the_status_tells_what_is_attained(
+    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
+) -> None:
+    job, _ = watched
+    met = job.wait(
+        "an account of its objective",
+        lambda resource: condition(resource, "ObjectivesMet")["status"] == "True",
+        seconds=240,
+    )
+    assert condition(met, "MetricsAvailable")["reason"] == "Scraped"
+    assert met["status"]["slo"]["attainment"] > 0.5
+    assert met["status"]["summary"]["slo"].endswith("%/99%")
+
+
+def test_the_arrival_rate_is_the_generators(
+    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
+) -> None:
+    job, _ = watched
+    query = f'sum(rate(sluice_query_arrived_rows_total{{job="{job.name}"}}[2m]))'
+
+    def close() -> float | None:
+        value = prometheus.value(query)
+        return value if value is not None and abs(value - RATE) <= 0.02 * RATE else None
+
+    wait_for(f"an arrival rate within 2 % of {RATE}", close, seconds=180, every=5)
+
+
+def test_percentiles_agree_with_the_records_own_times(
+    cluster: Cluster, namespace: str, prometheus: Prometheus, operator: str, load: Load
+) -> None:
+    name = "percentiles"
+    for end in ("in", "out"):
+        load.create_topic(f"{name}-{end}")
+    with running(cluster, namespace, passthrough(name)) as job:
+        # Rows that waited before the driver was there are timed, too.
+        sent = load.send(f"{name}-in", rate=RATE, records=RATE * 5)
+        job.wait_until_ready()
+        sent = load.send(f"{name}-in", rate=RATE, records=RATE * 60)
+        truth = load.check(job)
+        assert truth["right"], truth
+        counted = f'sum(sluice_query_record_latency_seconds_count{{job="{name}"}})'
+        rows = sent["next_sequence"]
+        wait_for("all rows", lambda: prometheus.value(counted) == rows, seconds=60, every=2)
+        for percentile in (50, 95, 99):
+            # The driver is young: its counters began at zero, and are the whole history.
+            told = prometheus.value(
+                f"histogram_quantile({percentile / 100}, sum by (le) "
+                f'(sluice_query_record_latency_seconds_bucket{{job="{name}"}}))'
+            )
+            real = truth["latency_milliseconds"][f"p{percentile}"] / 1000
+            assert told is not None
+            assert abs(_bucket(told) - _bucket(real)) <= 1, f"p{percentile}: {told} and {real}"
+
+
+def _bucket(seconds: float) -> int:
+    """The number of the bucket of the latency histogram that a value is in."""
+    return sum(bound < seconds for bound in RECORD_LATENCY.buckets)
+
+
+HUNG = """
+import time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.format("rate").option("rowsPerSecond", 10).load()
+def write(batch, number):
+    batch.count()
+    if number == 3:
+        time.sleep(3600)
+query = (rows.writeStream.foreachBatch(write).queryName("hung").trigger(processingTime="1 second")
+         .option("checkpointLocation", "/checkpoint/hung").start())
+query.awaitTermination()
+"""
+
+
+def test_a_hung_query_makes_no_progress_while_its_pod_runs(
+    cluster: Cluster, namespace: str, operator: str
+) -> None:
+    program = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "hung-program", "namespace": namespace},
+        "data": {"hung.py": HUNG},
+    }
+    cluster.create(program)
+    volume = {"name": "program", "configMap": {"name": "hung-program"}}
+    mount = {"name": "program", "mountPath": "/opt/program"}
+    template = {
+        "spec": {
+            "volumes": [volume],
+            "containers": [{"name": "driver", "volumeMounts": [mount]}],
+        }
+    }
+    body = passthrough("hung", progressDeadline="10s", sources=[])
+    body["spec"]["application"] |= {
+        "mainFile": "/opt/program/hung.py",
+        "arguments": [],
+        "driver": {"memory": "512Mi", "cpuRequest": "100m", "template": template},
+    }
+    with running(cluster, namespace, body) as job:
+        job.wait_until_ready()
+        stuck = job.wait(
+            "the deadline",
+            lambda resource: condition(resource, "Progressing")["status"] == "False",
+            seconds=60,
+        )
+        assert condition(stuck, "Progressing")["reason"] == "BatchStuck"
+        assert condition(stuck, "Ready")["status"] == "False"
+        driver = job.driver()
+        assert driver is not None
+        assert driver["status"]["phase"] == "Running"
+        assert stuck["status"]["incarnation"] == 1
+    cluster.delete("ConfigMap", namespace, "hung-program")
+
+
+def test_a_prometheus_that_goes_away_is_told_and_touches_no_job(
+    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
+) -> None:
+    job, sending = watched
+    result_of(sending)
+    before = job.driver()
+
+    def reason(name: str) -> str:
+        return str(condition(job.read(), name).get("reason"))
+
+    with prometheus.down():
+        wait_for(
+            "the condition",
+            lambda: reason("MetricsAvailable") == "PrometheusUnavailable",
+            seconds=90,
+        )
+        assert reason("ObjectivesMet") == "NotMeasured"
+        assert condition(job.read(), "Ready")["status"] == "True"
+        assert "attainment" not in job.read()["status"]["slo"]
+    wait_for("metrics again", lambda: reason("MetricsAvailable") == "Scraped", seconds=120)
+    after = job.driver()
+    assert before is not None
+    assert after is not None
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
