@@ -7,7 +7,7 @@ from typing import Any
 from demo import cluster
 from demo.names import JOB, LOAD, NAMESPACE, OPERATOR_NAMESPACE, RELEASE, ROOT, SAMPLE
 from demo.waiting import Sight, wait_for
-from e2e.images.manifests import manifest
+from e2e.images.manifests import manifest, rules
 from e2e.images.progress import Progress
 from e2e.images.recipes import RECIPES
 
@@ -38,12 +38,14 @@ def _install_operator(progress: Progress) -> None:
         *("--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait", "--timeout", "150s"),
         *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{NAMESPACE}}}"),
         *("--set", "operator.pollIntervalSeconds=2"),
+        *("--set", f"prometheus.url=http://prometheus.{NAMESPACE}.svc:9090"),
         # The tag stays the same when the image changes, and a Deployment would not notice.
         *("--set-string", f"podAnnotations.sluice-demo/build={RECIPES['operator'].key('')}"),
     )
 
 
 def _start_services(progress: Progress) -> None:
+    cluster.kubectl("apply", "-n", NAMESPACE, "-f", "-", text=rules())
     for name in ("kafka", "prometheus"):
         cluster.kubectl("apply", "-n", NAMESPACE, "-f", "-", text=manifest(name, NAMESPACE))
     for name in ("kafka", "prometheus"):

@@ -5,12 +5,9 @@ import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
+from e2e.images.manifests import manifest, rules
 from e2e.support.api import Cluster, Json, wait_for
-
-RULES = sorted(Path("charts/sluice/rules").glob("*.yaml"))
-MANIFEST = Path("e2e/images/prometheus/prometheus.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +24,14 @@ class Prometheus:
 
     def set_up(self) -> None:
         """Start it, and wait until it answers."""
-        files = [f"--from-file={path}" for path in RULES]
-        words = ("create", "configmap", "prometheus-rules", "-n", self.namespace, *files)
-        self.cluster.kubectl(*words)
-        self.cluster.apply(self._manifest(), self.namespace)
+        self.cluster.apply(rules(), self.namespace)
+        self.cluster.apply(manifest("prometheus", self.namespace), self.namespace)
         self._wait_until_it_answers()
 
     def remove(self) -> None:
         """Remove what is not in the namespace."""
         words = ("delete", "--ignore-not-found", "-n", self.namespace, "-f", "-")
-        self.cluster.kubectl(*words, text=self._manifest(), check=False)
+        self.cluster.kubectl(*words, text=manifest("prometheus", self.namespace), check=False)
 
     def query(self, promql: str) -> list[Json]:
         """The answer to an instant query; fails on one that Prometheus refuses."""
@@ -68,9 +63,6 @@ class Prometheus:
     def _scale(self, replicas: int) -> None:
         words = ("scale", "deployment", "prometheus", "-n", self.namespace)
         self.cluster.kubectl(*words, f"--replicas={replicas}")
-
-    def _manifest(self) -> str:
-        return MANIFEST.read_text().replace("@NAMESPACE@", self.namespace)
 
     def _wait_until_it_answers(self) -> None:
         def answers() -> bool:
