@@ -1,6 +1,8 @@
-"""The `sluice` command: each subcommand is wired here and does its work elsewhere."""
+"""The `sluice` command: each subcommand is wired here, or in `console.commands`, and does its work elsewhere.
 
-import argparse
+The operator's process starts here, too, so nothing is imported before the command that needs it is known.
+"""
+
 import asyncio
 import os
 import secrets
@@ -8,58 +10,123 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import click
 import yaml
 
 from sluice import __version__, logs
+from sluice.console.trouble import Exit, Trouble
+
+COMPLETE = "_SLUICE_COMPLETE"
+"""The variable by which shells ask for completions."""
 
 _GENERATED = (Path("crds/streamjobs.yaml"), Path("charts/sluice/crds/streamjobs.yaml"))
 _REFERENCE = Path("docs/reference/streamjob.md")
 _METRICS = Path("docs/metrics.md")
 
+_FOR_PEOPLE = ("status", "top", "logs", "version", "completion")
+
+
+class _Commands(click.Group):
+    """The commands of this file, and those of the console, which are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Those for people first."""
+        return [*_FOR_PEOPLE, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command by its name."""
+        if cmd_name not in _FOR_PEOPLE:
+            return super().get_command(ctx, cmd_name)
+        from sluice.console import commands
+
+        found: click.Command = getattr(commands, cmd_name)
+        return found
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(__version__)
+        sys.exit()
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show this command's version.",
+)
+def sluice() -> None:
+    """Sluice, an operator for Spark Structured Streaming: look at its jobs, and at its installation."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand and give its exit code."""
-    options = _parser().parse_args(arguments)
-    code: int = options.run(options)
+    """Run a subcommand and give its exit code; wrong words end the process."""
+    called = Path(sys.argv[0]).name
+    program = "kubectl sluice" if called == "kubectl-sluice" else "sluice"
+    try:
+        code: int = sluice.main(
+            arguments, prog_name=program, complete_var=COMPLETE, standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        return Exit.INTERRUPTED
+    except Trouble as error:
+        click.echo(f"{program}: {error}", err=True)
+        return error.code
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="sluice", description="Sluice, an operator for Spark streaming."
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="run the operator (settings: SLUICE_OPERATOR_*)")
-    run.set_defaults(run=lambda _: _run())
-    crds = commands.add_parser(
-        "crds", help="print the CRDs, or keep all files that are made from the code up to date"
-    )
-    how = crds.add_mutually_exclusive_group()
-    how.add_argument(
-        "--write",
-        action="store_true",
-        help="write the CRDs, the reference page and the metrics page",
-    )
-    how.add_argument(
-        "--check", action="store_true", help="fail if a file differs from what would be written"
-    )
-    crds.set_defaults(run=_crds)
-    return parser
+def complete() -> int:
+    """What kubectl runs to complete the words after `kubectl sluice`: one a line, then what the shell may add."""
+    from click.shell_completion import ShellComplete
+
+    *before, last = sys.argv[1:] or [""]
+    for one in ShellComplete(sluice, {}, "kubectl sluice", COMPLETE).get_completions(before, last):
+        click.echo(f"{one.value}\t{one.help}" if one.help else one.value)
+    click.echo(":4")  # in Cobra's protocol: no names of files
+    return 0
 
 
-def _crds(options: argparse.Namespace) -> int:
-    if not (options.write or options.check):
-        print(_crd_text(), end="")
-        return 0
-    texts = _generated_texts()
-    if options.write:
-        for path, text in texts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return 0
+@sluice.command(short_help="Run the operator (settings: SLUICE_OPERATOR_*).")
+def run() -> int:
+    """Run the operator. Its settings are environment variables, SLUICE_OPERATOR_*."""
+    return _run()
+
+
+@sluice.command(short_help="Print the CRDs.")
+@click.option(
+    "--write", is_flag=True, help="Write the CRDs, the reference page and the metrics page."
+)
+@click.option("--check", is_flag=True, help="Fail if a file differs from what would be written.")
+def crds(write: bool, check: bool) -> int:
+    """Print the CRDs, or keep all files that are made from the code up to date."""
+    if write and check:
+        raise click.UsageError("--write and --check exclude each other; choose one")
+    if write:
+        return _write_generated()
+    if check:
+        return _check_generated()
+    print(_crd_text(), end="")
+    return 0
+
+
+def _write_generated() -> int:
+    for path, text in _generated_texts().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return 0
+
+
+def _check_generated() -> int:
     stale = [
-        str(path) for path, text in texts.items() if not path.exists() or path.read_text() != text
+        str(path)
+        for path, text in _generated_texts().items()
+        if not path.exists() or path.read_text() != text
     ]
     for name in stale:
         print(f"{name} is not what the code says; run `make generate`", file=sys.stderr)

@@ -1,0 +1,178 @@
+"""Read a cluster with a person's kubeconfig: the official client finds and signs in, paths and JSON are ours.
+
+Objects are plain data, as the views take them; the client's models would refuse what a newer API server adds.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, Self
+
+import urllib3
+from kubernetes import client, config
+
+from sluice.adapters.clock import SystemClock
+from sluice.console.clocks import Reading
+from sluice.console.trouble import NotAllowed, NotNow, NotThere, Unreachable
+from sluice.ports import Json, Resource
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 20.0
+
+_PAGE = "500"
+
+
+class Cluster:
+    """One API server, and the namespace that the context names. Use it as a context manager."""
+
+    def __init__(self, api: client.ApiClient, namespace: str) -> None:
+        self._api = api
+        self.namespace = namespace
+        self.clock: Reading | None = None
+        """What the server's clock showed at the last answer."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._api.close()
+
+    @property
+    def server(self) -> str:
+        """Its address."""
+        return str(self._api.configuration.host)
+
+    def list(self, resource: Resource, namespace: str | None, **query: str) -> list[Json]:
+        """All objects of a namespace, or of the cluster, page by page."""
+        items: list[Json] = []
+        asked = {"limit": _PAGE, **query}
+        while True:
+            page = self.get(path_of(resource, namespace), **asked)
+            items += page["items"]
+            rest = page["metadata"].get("continue")
+            if not rest:
+                return items
+            asked["continue"] = rest
+
+    def get(self, path: str, **query: str) -> Json:
+        """The JSON at a path."""
+        return self._json("GET", path, query)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Json:
+        """What the server says to a body, such as a review of somebody's rights."""
+        return self._json("POST", path, {}, body)
+
+    def lines(self, path: str, **query: str) -> Iterator[bytes]:
+        """Text as it comes, in pieces, for as long as the server sends it."""
+        # Only the connection has a deadline: a program may be silent for hours.
+        answer = self._open("GET", path, query, None, timeout=(CONNECT_SECONDS, None))
+        try:
+            yield from answer.stream()
+        except urllib3.exceptions.HTTPError as error:
+            raise Unreachable(f"{self.server}: the connection broke: {error}") from error
+        finally:
+            answer.close()
+
+    def _json(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+    ) -> Json:
+        timeout = (CONNECT_SECONDS, ANSWER_SECONDS)
+        try:
+            answered: Json = json.loads(self._open(method, path, query, body, timeout=timeout).data)
+        except ValueError as error:
+            raise Unreachable(f"{self.server}{path}: answered something else than JSON") from error
+        except urllib3.exceptions.HTTPError as error:
+            raise self._silent(error) from error
+        return answered
+
+    def _open(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None,
+        *,
+        timeout: tuple[float, float | None],
+    ) -> urllib3.BaseHTTPResponse:
+        request = self._api.param_serialize(
+            method,
+            path,
+            query_params=list(query.items()),
+            header_params={"Accept": "*/*", "Content-Type": "application/json"},
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        before = SystemClock().now()
+        try:
+            answer = self._api.call_api(*request, _request_timeout=timeout).response
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise self._silent(error) from error
+        if "Date" in answer.headers:
+            shown = parsedate_to_datetime(answer.headers["Date"])
+            self.clock = Reading(shown=shown, before=before, after=SystemClock().now())
+        if answer.status >= 400:
+            raise _refusal(method, path, answer)
+        result: urllib3.BaseHTTPResponse = answer
+        return result
+
+    def _silent(self, error: Exception) -> Unreachable:
+        cause = getattr(error, "reason", None) or error
+        told = f"no answer from the API server at {self.server}: {_in_short(cause)}"
+        return Unreachable(told, "Is it up, and is the context right? Try: kubectl cluster-info")
+
+
+def connect(*, kubeconfig: str | None, context: str | None) -> Cluster:
+    """A client for a context of a kubeconfig: by default KUBECONFIG's, else the user's own, and its current one."""
+    place = kubeconfig or os.environ.get("KUBECONFIG") or config.KUBE_CONFIG_DEFAULT_LOCATION
+    configuration = client.Configuration()
+    configuration.retries = urllib3.Retry(0)
+    try:
+        config.load_kube_config(place, context, configuration, persist_config=False)
+        contexts, current = config.list_kube_config_contexts(place)
+    except (config.ConfigException, OSError, ValueError) as error:
+        remedy = "Name one with --kubeconfig or KUBECONFIG; `kubectl config get-contexts` lists its contexts"
+        raise Unreachable(f"no cluster to ask: {_in_short(error)}", remedy) from error
+    chosen = next((one for one in contexts if one["name"] == context), current)
+    return Cluster(client.ApiClient(configuration), chosen["context"].get("namespace") or "default")
+
+
+def path_of(resource: Resource, namespace: str | None, *rest: str) -> str:
+    """Where objects of a kind are; `rest` is the name of one, and what is below it."""
+    scope = ("namespaces", namespace) if namespace is not None else ()
+    return "/".join((resource.root, *scope, resource.plural, *rest))
+
+
+def _refusal(method: str, path: str, answer: urllib3.BaseHTTPResponse) -> Exception:
+    told = _message(answer)
+    match answer.status:
+        case 401:
+            remedy = "Sign in again; `kubectl auth whoami` tells whether it worked"
+            return NotAllowed(f"the API server does not know you: {told}", remedy)
+        case 403:
+            return NotAllowed(
+                told, "Ask the cluster's administrator; the role `view` is enough to look"
+            )
+        case 404:
+            return NotThere(told)
+        case 400 | 422:
+            return NotNow(told)
+        case _:
+            return Unreachable(f"{method} {path}: {answer.status}: {told}")
+
+
+def _message(answer: urllib3.BaseHTTPResponse) -> str:
+    text = answer.data.decode(errors="replace")
+    try:
+        return str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        return _in_short(text) or f"status {answer.status}"
+
+
+def _in_short(error: object) -> str:
+    """One line: errors of HTTP libraries carry whole pages."""
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,147 @@
+"""Options that the commands share: which cluster and namespace, how to write the answer, and words to complete.
+
+The libraries of the extra `cli` are imported when a command runs, so that help and completion come at once.
+"""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sluice.console.trouble import Trouble, WrongUse
+from sluice.core import quantities
+
+if TYPE_CHECKING:
+    from sluice.console.gathering import Reader
+
+_LIBRARIES = ("kubernetes", "rich")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which cluster, and which of its namespaces."""
+
+    namespace: str | None = None
+    context: str | None = None
+    kubeconfig: str | None = None
+    prometheus: str | None = None
+
+    @contextmanager
+    def reader(self) -> Iterator["Reader"]:
+        """Read that cluster. Raises Trouble if there is none."""
+        _require_libraries()
+        from sluice.console.cluster import connect
+        from sluice.console.gathering import Reader
+
+        with connect(kubeconfig=self.kubeconfig, context=self.context) as cluster:
+            yield Reader(cluster, self.namespace or cluster.namespace, self.prometheus)
+
+
+def _require_libraries() -> None:
+    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
+        told = f"this command needs the Python packages {' and '.join(missing)}"
+        raise WrongUse(told, "Install them: pip install 'sluice-operator[cli]'")
+
+
+Command = Callable[..., int]
+
+
+def located(command: Command) -> Command:
+    """Give a command the options that make a `Where`, which it takes first."""
+
+    @click.option(
+        "-n",
+        "--namespace",
+        shell_complete=lambda ctx, _, text: _completions(ctx, text, _namespaces),
+        help="Namespace of the jobs. Default: the context's.",
+    )
+    @click.option("--context", help="Context of the kubeconfig. Default: its current one.")
+    @click.option(
+        "--kubeconfig", help="Path of the kubeconfig. Default: KUBECONFIG's, or the user's own."
+    )
+    @click.option(
+        "--prometheus",
+        metavar="URL",
+        envvar="SLUICE_PROMETHEUS_URL",
+        help="Address of Prometheus. Default: the operator's, through the API server if it is a service.",
+    )
+    @wraps(command)
+    def with_where(
+        namespace: str | None,
+        context: str | None,
+        kubeconfig: str | None,
+        prometheus: str | None,
+        **others: Any,
+    ) -> int:
+        where = Where(
+            namespace=namespace, context=context, kubeconfig=kubeconfig, prometheus=prometheus
+        )
+        return command(where, **others)
+
+    return with_where
+
+
+formed = click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    help="A page for people (the default), or data for scripts.",
+)
+
+one_job = click.argument("job", shell_complete=lambda ctx, _, text: _completions(ctx, text, _jobs))
+
+
+class Span(click.ParamType[timedelta]):
+    """A duration, written as in a spec."""
+
+    name = "duration"
+
+    def __init__(self, least: timedelta) -> None:
+        self._least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Read it."""
+        try:
+            span = quantities.duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if span < self._least:
+            least = quantities.format_duration(self._least)
+            self.fail(f"{value!r} is too short; {least} is the least", param, ctx)
+        return span
+
+
+def _completions(
+    ctx: click.Context, text: str, names: Callable[["Reader"], list[str]]
+) -> list[str]:
+    words = {one: ctx.params.get(one) for one in ("namespace", "context", "kubeconfig")}
+    try:
+        with Where(**words).reader() as reader:
+            return [name for name in names(reader) if name.startswith(text)]
+    except Trouble:
+        # Whoever presses Tab wants no error in the middle of the line.
+        return []
+
+
+def _jobs(reader: "Reader") -> list[str]:
+    from sluice.console import finding
+
+    found = finding.jobs(reader.cluster, reader.namespace)
+    return [one["metadata"]["name"] for one in found]
+
+
+def _namespaces(reader: "Reader") -> list[str]:
+    from sluice.console import finding
+
+    found = finding.jobs(reader.cluster, None)
+    return sorted({one["metadata"]["namespace"] for one in found})

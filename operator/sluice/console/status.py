@@ -1,0 +1,201 @@
+"""The page of one job: is it well, how does the stream flow, is the objective kept, what happened."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sluice.console import words
+from sluice.console.job import Job
+from sluice.console.page import Line, Page, Section, Tone, tone_of
+from sluice.console.sight import Sight
+from sluice.console.slo import percentile, promise
+from sluice.console.trends import Trend
+from sluice.core.conditions import Condition, Status
+
+_BURNS_FAST = 14.4
+"""An hour at this rate takes two percent of a month's budget: the SRE workbook's first rung."""
+
+_TONES = {Status.TRUE: Tone.GOOD, Status.FALSE: Tone.BAD, Status.UNKNOWN: Tone.ODD}
+
+_NOTHING = Trend(())
+
+
+def page(sight: Sight) -> Page:
+    """The page."""
+    span = words.span(sight.lately.span.total_seconds())
+    return Page(
+        title=f"{sight.job.namespace}/{sight.job.name}",
+        sections=(
+            Section("", tuple(_head(sight))),
+            Section(f"Stream, last {span}", tuple(_flow(sight))),
+            Section("", tuple(_progress(sight))),
+            Section("Objective", tuple(_objective(sight))),
+            Section("Conditions", tuple(_conditions(sight))),
+            Section("Last failure", tuple(_failure(sight))),
+            Section("Events", tuple(_events(sight))),
+        ),
+        notes=sight.notes,
+    )
+
+
+def _plain(name: str, text: str, tone: Tone = Tone.PLAIN) -> Line:
+    return Line(cells=(name,), detail=text, tone=tone)
+
+
+def _head(sight: Sight) -> Iterator[Line]:
+    job, now = sight.job, sight.now
+    yield _plain("Phase", _phase(sight), tone_of(job.is_fine))
+    if not job.is_fine and job.why:
+        yield _plain("Why", job.why)
+    driver = job.part("driver")
+    if driver:
+        up = words.since(job.moment("driver", "startedAt"), now)
+        where = f"{driver.get('pod')} on {driver.get('node') or 'no node yet'}"
+        yield _plain("Driver", f"{where}, up {up}, incarnation {job.status.get('incarnation', 0)}")
+    yield _plain("Executors", _executors(job))
+    change = job.part("change")
+    if change.get("kind", "None") != "None":
+        fields = ", ".join(f"spec.{name}" for name in change.get("fields", ()))
+        yield _plain("Change", f"{change['kind']}: {fields}", Tone.ODD)
+    yield _plain("Age", words.since(job.created, now))
+
+
+def _phase(sight: Sight) -> str:
+    ready = sight.job.ready
+    if ready is None:
+        return sight.job.phase
+    verdict = "Ready" if ready.is_true else "not Ready"
+    return f"{sight.job.phase}, {verdict} for {words.since(ready.since, sight.now)}"
+
+
+def _executors(job: Job) -> str:
+    executors, bounds = job.part("executors"), job.spec.get("executors") or {}
+    running, wanted = executors.get("running", 0), executors.get("wanted", 0)
+    limits = [f"{name} {bounds[name]}" for name in ("min", "max") if name in bounds]
+    mode = (job.spec.get("scaling") or {}).get("mode", "Off")
+    return f"{running} of {wanted} running ({', '.join((*limits, f'scaling {mode}'))})"
+
+
+def _flow(sight: Sight) -> Iterator[Line]:
+    stream, share = sight.job.part("stream"), f"p{percentile(sight.job.spec) * 100:g}"
+    latency = stream.get(f"latency{share.upper()}")
+    yield _curve(sight, "Arriving", "arriving", stream.get("arrivalRate"), _rate)
+    yield _curve(sight, "Processing", "processing", stream.get("processingRate"), _rate)
+    yield _curve(sight, f"Latency {share}", "latency", latency, words.span)
+    yield _curve(sight, "Lag", "lag", stream.get("lagRows"), words.count)
+
+
+def _curve(
+    sight: Sight,
+    name: str,
+    key: str,
+    present: float | None,
+    told: Callable[[float | None], str],
+) -> Line:
+    """The present number, as the status or else Prometheus has it, and how it went."""
+    trend = sight.lately.trends.get(key, _NOTHING)
+    number = present if present is not None else trend.last
+    graph = words.sparkline(trend.values)
+    most = f"max {told(trend.largest)}" if trend.largest is not None else ""
+    return Line(cells=(name, told(number), graph, most), tone=Tone.TITLE)
+
+
+def _rate(number: float | None) -> str:
+    return f"{words.count(number)}/s" if number is not None else words.NOTHING
+
+
+def _progress(sight: Sight) -> Iterator[Line]:
+    stream, checkpoint = sight.job.part("stream"), sight.job.part("checkpoint")
+    if stream:
+        told = (f"{one} {words.span(stream.get(f'latency{one.upper()}'))}" for one in _QUANTILES)
+        yield _plain("Latency", ", ".join(told))
+    if stream.get("lagSeconds"):
+        yield _plain("Oldest row", f"waits for {words.span(stream['lagSeconds'])}")
+    if "stateRows" in stream:
+        yield _plain("State", _state(stream))
+    if "lastBatch" in checkpoint:
+        age = words.since(sight.job.moment("checkpoint", "committedAt"), sight.now)
+        yield _plain("Last batch", f"{checkpoint['lastBatch']}, committed {age} ago")
+    if "location" in checkpoint:
+        yield _plain("Checkpoint", checkpoint["location"])
+
+
+_QUANTILES = ("p50", "p95", "p99")
+
+
+def _state(stream: Mapping[str, Any]) -> str:
+    parts = [f"{words.count(stream['stateRows'])} rows"]
+    if "stateBytes" in stream:
+        parts.append(words.size(stream["stateBytes"]))
+    if "statePartitions" in stream:
+        parts.append(f"{stream['statePartitions']} partitions")
+    if "stateStore" in stream:
+        parts.append(str(stream["stateStore"]).rpartition(".")[2])
+    return ", ".join(parts)
+
+
+def _objective(sight: Sight) -> Iterator[Line]:
+    promised, slo, rate = promise(sight.job.spec), sight.job.part("slo"), sight.lately.burn_rate
+    if not promised:
+        yield _plain("Promise", "none; spec.slo declares one", Tone.QUIET)
+        return
+    yield _plain("Promise", promised)
+    yield _plain("Attained", _attained(slo))
+    if "budgetLeft" in slo:
+        left = slo["budgetLeft"]
+        yield _plain("Budget left", words.percent(left), tone_of(left > 0))
+    if rate is not None:
+        told = f"{rate:.1f} times as fast as allowed, over the last hour"
+        yield _plain("Burning", told, tone_of(rate < _BURNS_FAST))
+
+
+def _attained(slo: Mapping[str, Any]) -> str:
+    if "attainment" not in slo:
+        return "not known; the condition MetricsAvailable says why"
+    unknown = slo.get("unknown", 0.0)
+    gaps = f", of which {words.percent(unknown)} are unknown" if unknown else ""
+    return f"{words.percent(slo['attainment'])} of the minutes so far{gaps}"
+
+
+def _conditions(sight: Sight) -> Iterator[Line]:
+    for one in sight.job.conditions:
+        tone = _TONES.get(Status(one.status), Tone.ODD)
+        if one.type == Condition.SPEC_IN_FORCE and not one.is_true:
+            tone = Tone.ODD
+        lasting = words.since(one.since, sight.now)
+        # What a condition says while it is true is no news.
+        detail = "" if one.is_true else one.message
+        yield Line(cells=(one.type, one.status, one.reason, lasting), detail=detail, tone=tone)
+
+
+def _failure(sight: Sight) -> Iterator[Line]:
+    failures = sight.job.part("failures")
+    if "reason" not in failures:
+        return
+    at = words.since(sight.job.moment("failures", "at"), sight.now)
+    code = f", exit code {failures['exitCode']}" if "exitCode" in failures else ""
+    told = f"{at} ago, incarnation {failures.get('incarnation', 0)}{code}"
+    yield _plain(failures["reason"], told)
+    if failures.get("message"):
+        yield _plain("Message", failures["message"])
+    if failures.get("inARow"):
+        yield _plain("In a row", _in_a_row(sight, failures), Tone.BAD)
+
+
+def _in_a_row(sight: Sight, failures: Mapping[str, Any]) -> str:
+    if failures.get("gaveUp"):
+        return f"{failures['inARow']}, and given up: change the spec to try again"
+    start = sight.job.moment("failures", "nextStart")
+    if start is None or start <= sight.now:
+        return str(failures["inARow"])
+    pause = words.span((start - sight.now).total_seconds())
+    return f"{failures['inARow']}, next start in {pause}"
+
+
+def _events(sight: Sight) -> Iterator[Line]:
+    for one in sight.events:
+        tone = Tone.ODD if one.is_warning else Tone.PLAIN
+        yield Line(
+            cells=(f"{words.since(one.at, sight.now)} ago", one.reason),
+            detail=one.message,
+            tone=tone,
+        )
