@@ -126,10 +126,11 @@ async def test_a_state_that_is_none_is_no_report(state: object) -> None:
         (httpx.Response(401, text="wrong token"), "401: wrong token"),
         (httpx.Response(500, text="boom"), "500: boom"),
         (httpx.Response(200, text="<html>"), "JSONDecodeError"),
+        (httpx.Response(200, text=" " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
         (httpx.ConnectTimeout("too slow"), "ConnectTimeout"),
         (httpx.ConnectError("refused"), "ConnectError"),
     ],
-    ids=str,
+    ids=["login", "failure", "a page", "too large", "slow", "nobody"],
 )
 async def test_an_agent_that_gives_no_answer_is_unavailable_and_it_is_said_why(
     answer: httpx.Response | Exception, says: str

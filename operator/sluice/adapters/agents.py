@@ -1,5 +1,6 @@
 """The agents in the drivers, over HTTP with their job's token."""
 
+import json
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -11,6 +12,9 @@ from sluice.manifests.names import AGENT_PORT
 from sluice.ports import Clock, Json
 
 _UNDERSTOOD = 1
+
+LARGEST = 2**20
+"""Bytes of an answer; twenty queries take 20 kB."""
 
 
 class HttpAgents:
@@ -53,20 +57,32 @@ class HttpAgents:
     ) -> Json:
         host = f"[{address}]" if ":" in address else address
         url = f"http://{host}:{self._port}{path}"
+        request = self._client.build_request(
+            method, url, json=body, headers={"Authorization": f"Bearer {token}"}
+        )
         try:
-            answer = await self._client.request(
-                method, url, json=body, headers={"Authorization": f"Bearer {token}"}
-            )
-            answer.raise_for_status()
-            answered: Json = answer.json()
-        except httpx.HTTPStatusError as error:
-            text = error.response.text[:300]
-            raise AgentUnavailable(
-                f"{method} {path}: {error.response.status_code}: {text}"
-            ) from error
+            answer = await self._client.send(request, stream=True)
+            try:
+                content = await _bounded(answer)
+            finally:
+                await answer.aclose()
+            if not answer.is_success:
+                text = content[:300].decode(errors="replace")
+                raise AgentUnavailable(f"{method} {path}: {answer.status_code}: {text}")
+            answered: Json = json.loads(content)
         except (httpx.HTTPError, ValueError) as error:
             raise AgentUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
         return answered
+
+
+async def _bounded(answer: httpx.Response) -> bytes:
+    """The answer's body. User code shares the agent's process, and must not fill the operator's memory."""
+    content = b""
+    async for chunk in answer.aiter_bytes():
+        content += chunk
+        if len(content) > LARGEST:
+            raise ValueError(f"more than {LARGEST} bytes")
+    return content
 
 
 def parse_state(state: Json, at: datetime) -> AgentReport:
