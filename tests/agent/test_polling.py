@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.agent import exposition, spark, state
-from sluice.agent.polling import Poller
+from sluice.agent.polling import SELDOM, Poller
 from sluice.agent.records import StateLayout
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
@@ -31,9 +31,14 @@ class Text:
     """Anything of Java that is only asked for its JSON."""
 
     text: str
+    times_read: int = 0
 
     def json(self) -> str:
+        self.times_read += 1
         return self.text
+
+    def hashCode(self) -> int:  # noqa: N802  # Java's name
+        return id(self)
 
 
 class Nothing:
@@ -84,8 +89,11 @@ class Program:
         self.running[run] = Query(java=java, name=name, id=id or f"id of {run}", run_id=run)
         return java
 
-    def queries(self) -> dict[str, Query]:
-        return dict(self.running)
+    def learn_queries(self) -> bool:
+        return not any(query.java.is_over for query in self.running.values())
+
+    def queries(self) -> tuple[Query, ...]:
+        return tuple(self.running.values())
 
     def forget(self, run: str) -> None:
         self.running.pop(run)
@@ -105,7 +113,9 @@ class Program:
         return {record.label: record.run_id for record in self.poller.snapshot.records}
 
     def query(self) -> Any:
-        self.poller.poll()
+        """Poll until what is asked seldom was asked as well, and return the state of the last query."""
+        for _ in range(SELDOM):
+            self.poller.poll()
         return state.document(self.poller.snapshot, self.now)["queries"][-1]
 
 
@@ -227,6 +237,21 @@ def test_a_query_that_waits_for_rows_is_not_in_a_batch(
     assert (query["inBatchSince"], query["doing"]) == (None, doing["message"])
 
 
+def test_no_batch_is_missed_between_two_polls_and_none_is_read_twice(program: Program) -> None:
+    java = program.starts("run-1", "orders")
+    committed = 0
+    for batches in (1, 1, 3, 1, 0, 2):
+        for _ in range(batches):
+            java.report(run="run-1", batch=committed, at=len(java.progress))
+            committed += 1
+        java.report(run="run-1", batch=committed, at=len(java.progress), is_batch=False)
+        program.poller.poll()
+        program.poller.poll()
+
+    assert program.poller.snapshot.records[0].batches == committed
+    assert sum(report.times_read for report in java.progress) < 2 * len(java.progress)
+
+
 def test_the_last_words_of_a_query_are_read_before_it_is_forgotten(program: Program) -> None:
     java = program.starts("run-1", "orders")
     program.poller.poll()
@@ -236,7 +261,7 @@ def test_the_last_words_of_a_query_are_read_before_it_is_forgotten(program: Prog
             self.report(run="run-1", batch=7)
             return False
 
-    last = Last(java.progress)
+    last = Last(java.progress, is_over=True)
     program.running["run-1"] = Query(java=last, name="orders", id="q", run_id="run-1")
     query = program.query()
 

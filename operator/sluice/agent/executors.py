@@ -35,11 +35,24 @@ def initial_target(context: Any, from_operator: int | None) -> int | None:
 
 def registered(context: Any) -> tuple[str, ...]:
     """Return the ids of the executors that can be given tasks, oldest first."""
-    backend = _backend(context)
-    if not _can_scale(context, backend):
-        return ()
-    ids = [id for id in backend.getExecutorIds().mkString(",").split(",") if id]
-    return tuple(sorted((id for id in ids if backend.isExecutorActive(id)), key=_age))
+    return Watch(context).registered()
+
+
+class Watch:
+    """The executors of one context; what does not change is asked of Java once."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self._backend = _backend(context)
+        self._can_scale = _can_scale(context, self._backend)
+
+    def registered(self) -> tuple[str, ...]:
+        """Return the ids of the executors that can be given tasks, oldest first."""
+        if not self._can_scale:
+            return ()
+        backend = self._backend
+        ids = [id for id in backend.getExecutorIds().mkString(",").split(",") if id]
+        return tuple(sorted((id for id in ids if backend.isExecutorActive(id)), key=_age))
 
 
 def scale(context: Any, target: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
@@ -23,12 +24,13 @@ class Histogram:
 
     def observed(self, low: float, high: float, weight: float = 1.0) -> Histogram:
         """Add a weight spread evenly from low to high, or at one point where they are equal."""
-        edges = (float("-inf"), *self.bounds, float("inf"))
-        counts = tuple(
-            count + weight * _share(low, high, edges[index], edges[index + 1])
-            for index, count in enumerate(self.counts)
-        )
-        return replace(self, counts=counts, sum=self.sum + weight * (low + high) / 2)
+        counts = list(self.counts)
+        # Only the buckets that the range touches: this runs for each batch of each query.
+        for index in range(bisect_left(self.bounds, low), bisect_left(self.bounds, high) + 1):
+            floor = self.bounds[index - 1] if index else float("-inf")
+            bound = self.bounds[index] if index < len(self.bounds) else float("inf")
+            counts[index] += weight * _share(low, high, floor, bound)
+        return replace(self, counts=tuple(counts), sum=self.sum + weight * (low + high) / 2)
 
     def plus(self, other: Histogram) -> Histogram:
         """Add what another histogram of the same bounds has observed."""

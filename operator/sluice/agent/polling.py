@@ -11,16 +11,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from sluice.agent import executors, logs, spark
-from sluice.agent.executors import Executors
 from sluice.agent.latency import Timing
 from sluice.agent.records import Failure, Record, StateLayout
 from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
 from sluice.agent.spark import Query, Spark
 
 PERIOD_SECONDS = 1.0
+SELDOM = 5
+"""What changes slowly, or costs many calls of Java, is asked once in so many polls."""
+
 PATIENCE_SECONDS = 30.0
 """How long a committed batch waits for the timestamps of its records."""
 
@@ -38,7 +39,8 @@ class Poller:
         self._now = now
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._context: Any = None
+        self._watch: executors.Watch | None = None
+        self._polls = 0
         self._failure_logged = ""
         self._timings: queue.SimpleQueue[Timing] = queue.SimpleQueue()
         self.snapshot = snapshot
@@ -60,7 +62,7 @@ class Poller:
         with self._lock:
             self.snapshot = replace(self.snapshot, phase=phase)
 
-    def set_target(self, target: int) -> None:
+    def set_target(self, target: int | None) -> None:
         """Note how many executors were asked for."""
         with self._lock:
             wanted = replace(self.snapshot.executors, target=target)
@@ -72,9 +74,9 @@ class Poller:
 
     def poll(self) -> None:
         """Take a new snapshot."""
-        context = self._spark.context()
         records = self._timed(self._records())
-        registered = executors.registered(context) if context is not None else ()
+        registered = self._registered()
+        self._polls += 1
         with self._lock:
             before = self.snapshot
             started = bool(records) and before.phase == STARTING
@@ -83,7 +85,7 @@ class Poller:
                 taken_at=self._now(),
                 phase=RUNNING if started else before.phase,
                 application=self._spark.application(),
-                executors=Executors(self._target(context, before), registered),
+                executors=replace(before.executors, ids=registered),
                 records=records,
             )
 
@@ -102,32 +104,44 @@ class Poller:
             self._failure_logged = type(error).__name__
             logs.write("warning", "Spark could not be read; trying again each second", error=text)
 
-    def _target(self, context: Any, before: Snapshot) -> int | None:
-        if context is None or context is self._context:
-            return before.executors.target
-        self._context = context
-        return executors.initial_target(context, before.settings.executors)
+    def _registered(self) -> tuple[str, ...]:
+        context = self._spark.context()
+        if context is None:
+            return ()
+        if self._watch is None or self._watch.context is not context:
+            self._watch = executors.Watch(context)
+            self.set_target(executors.initial_target(context, self.snapshot.settings.executors))
+        elif self._polls % SELDOM:
+            return self.snapshot.executors.ids
+        return self._watch.registered()
 
     def _records(self) -> tuple[Record, ...]:
         exit_code = self._spark.jvm_exit_code()
         if exit_code is not None:
             return tuple(_lost(record, exit_code) for record in self.snapshot.records)
         records = {record.label: record for record in self.snapshot.records}
-        for query in self._spark.queries().values():
+        all_run = self._spark.learn_queries()
+        for query in self._spark.queries():
             record = _record_of(query, records, self._now())
             records.pop(record.label, None)  # the latest to run come last
-            records[record.label] = self._read(query, record)
+            records[record.label] = self._read(query, record, all_run)
         return _without_oldest_ended(tuple(records.values()))
 
-    def _read(self, query: Query, record: Record) -> Record:
+    def _read(self, query: Query, record: Record, all_run: bool) -> Record:
         known = _with_new_progress(query, record)
         if known is not record:
             return known  # it reports, so it lives, and is not stuck in a batch
-        if query.java.isActive():
-            return record.with_activity(spark.activity_of(query.java), self._now())
+        if all_run or query.java.isActive():
+            return self._with_activity(query, record)
         known = _with_new_progress(query, record)  # the last word, spoken since we looked
         self._spark.forget(query.run_id)
         return known.with_end(spark.failure_of(query.java))
+
+    def _with_activity(self, query: Query, record: Record) -> Record:
+        """Ask what a query does that reports nothing."""
+        if self._polls % SELDOM:
+            return record
+        return record.with_activity(spark.activity_of(query.java), self._now())
 
     def _timed(self, records: tuple[Record, ...]) -> tuple[Record, ...]:
         timings = [self._timings.get() for _ in range(self._timings.qsize())]
@@ -154,7 +168,7 @@ def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
 
 
 def _with_new_progress(query: Query, record: Record) -> Record:
-    for progress in spark.new_progress(query.java, record.last.key if record.last else None):
+    for progress in spark.new_progress(query, record.last):
         record = record.with_progress(progress)
     batch = record.last_batch
     if record.layout is None and batch and batch.state and batch.run_id == query.run_id:

@@ -6,12 +6,12 @@ watermark of 1970, -1 rows), is None here.
 
 from __future__ import annotations
 
-import calendar
+import functools
 import json
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sluice.agent import offsets
@@ -97,9 +97,12 @@ def parse(text: str) -> Progress:
 
 
 def _phases(milliseconds: Mapping[str, float]) -> dict[str, float]:
-    return {
-        _CAPITAL.sub(r"_\1", name).lower(): value / 1000 for name, value in milliseconds.items()
-    }
+    return {_snake_case(name): value / 1000 for name, value in milliseconds.items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _snake_case(name: str) -> str:
+    return _CAPITAL.sub(r"_\1", name).lower()
 
 
 def _duration(document: Mapping[str, Any], phases: Mapping[str, float]) -> float:
@@ -137,9 +140,8 @@ def _seconds(text: str | None) -> float | None:
     """Read 2026-11-21T11:44:41.000Z; Spark says 1970 where it knows no event time yet."""
     if not text:
         return None
-    whole, _, fraction = text.rstrip("Z").partition(".")
-    seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
-    return seconds + float("0." + (fraction or "0")) if seconds > 0 else None
+    seconds = datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    return seconds if seconds > 0 else None
 
 
 def _not_negative(value: Any) -> float | None:

@@ -34,14 +34,15 @@ class Application:
     ui_port: int | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Query:
-    """A run of a query: Java's handle, and what never changes of it, asked once."""
+    """A run of a query: Java's handle, what never changes of it, and the last progress that was read."""
 
     java: Any
     name: str | None
     id: str
     run_id: str
+    last_hash: int | None = None
 
 
 class Spark:
@@ -94,18 +95,24 @@ class Spark:
             self._application = (context, _describe(context))
         return self._application[1]
 
-    def queries(self) -> dict[str, Query]:
-        """Return the known queries by run, with those that were started past pyspark's writer."""
+    def learn_queries(self) -> bool:
+        """Learn of queries that were started past pyspark's writer; tell whether all known ones run."""
         with self._lock:
             sessions, known = list(self._sessions), len(self._queries)
-        if self.context() is not None:
-            active = [session._jsparkSession.streams().active() for session in sessions]
-            # Reading an array of Java costs a call for each query, and there is rarely a new one.
-            if sum(len(queries) for queries in active) != known:
-                for java in (java for queries in active for java in queries):
-                    self.add_query(java)
+        if self.context() is None:
+            return False
+        active = [session._jsparkSession.streams().active() for session in sessions]
+        # Reading an array of Java costs a call for each query, and there is rarely a new one.
+        if sum(len(queries) for queries in active) == known:
+            return True
+        for java in (java for queries in active for java in queries):
+            self.add_query(java)
+        return False
+
+    def queries(self) -> tuple[Query, ...]:
+        """Return the known queries, in the order in which they were started."""
         with self._lock:
-            return dict(self._queries)
+            return tuple(self._queries.values())
 
     def offsets_by_time(self, run_id: str, source: str) -> kafka.OffsetsByTime:
         """Open a Kafka source of a known run, to ask for its offsets by time."""
@@ -126,8 +133,8 @@ class Spark:
 
     def active_queries(self) -> list[Any]:
         """Return the queries that still run, in the order in which they were started."""
-        javas = (query.java for query in self.queries().values())
-        return [java for java in javas if java.isActive()]
+        self.learn_queries()
+        return [query.java for query in self.queries() if query.java.isActive()]
 
 
 def _active_context() -> Any:
@@ -136,16 +143,30 @@ def _active_context() -> Any:
     return getattr(context_class, "_active_spark_context", None)
 
 
-def new_progress(query: Any, seen: tuple[str, int, float] | None) -> list[Progress]:
+def new_progress(query: Query, seen: Progress | None) -> list[Progress]:
     """Return the triggers since the one that was seen, oldest first; Spark keeps the last hundred."""
-    last = query.lastProgress()
-    if last is None or progress.parse(last.json()).key == seen:
+    last = query.java.lastProgress()
+    # To render a progress costs Java more than all else here, so that it is asked for a new one only.
+    code = None if last is None else last.hashCode()
+    if code == query.last_hash:
         return []
-    recent = query.recentProgress()
+    query.last_hash = code
+    newest = progress.parse(last.json())
+    if seen is None or seen.run_id != newest.run_id or newest.batch_id > _next_batch(seen):
+        return _since(query.java.recentProgress(), seen)
+    return [newest]
+
+
+def _next_batch(seen: Progress) -> int:
+    """Return the batch that follows a trigger; an idle one has the number of the batch to come."""
+    return seen.batch_id + 1 if seen.is_batch else seen.batch_id
+
+
+def _since(recent: Any, seen: Progress | None) -> list[Progress]:
     found = []
     for index in range(len(recent) - 1, -1, -1):
         trigger = progress.parse(recent[index].json())
-        if trigger.key == seen:
+        if seen is not None and trigger.key == seen.key:
             break
         found.append(trigger)
     return found[::-1]

@@ -84,6 +84,11 @@ class Timeline:
             first = index
         return Timeline(*_thinned(self.instants[first:], self.offsets[first:]))
 
+    def until(self, instant: float) -> Timeline:
+        """Drop what is known of later instants."""
+        known = bisect_left(self.instants, instant)
+        return Timeline(self.instants[:known], self.offsets[:known])
+
     def _grid(self, committed_at: float) -> list[float]:
         """Return the bounds of the histogram, and the ages between which rows are spread evenly."""
         known = (committed_at - instant for instant in self.instants)

@@ -2,8 +2,9 @@
 
 Each batch asks for the instants that lie a bucket's bound before its commit, from the newest back to its
 oldest row, but for none near an instant that is known. How near that is grows with the number of sources,
-so that the whole driver asks for a few instants a second, whatever runs in it. A source whose brokers do
-not answer, or whose connector is unknown, is left to the arrival curve and tried again after a pause.
+and each source then rests for as long as it asked much, so that the whole driver asks for a few instants a
+second, whatever runs in it. A source whose brokers do not answer is asked again soon, within the patience of
+its batches; one that cannot be opened, because this Spark has another connector, is left to the arrival curve.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from sluice.agent.timeline import AGES, Offsets, Timeline
 
 PERIOD_SECONDS = 1.0
 LOOKUPS_PER_SECOND = 8.0
-PAUSE_SECONDS = 60.0
+PAUSE_SECONDS = 5.0
+_LONGEST_REST_SECONDS = 15.0
 
-SETTLED_AFTER_SECONDS = 1.0
-"""Producers send records some time after they stamped them; an instant is asked for when those are there."""
+READY_AFTER_SECONDS, SETTLED_AFTER_SECONDS = 1.0, 30.0
+"""Producers send records some time after they stamped them: an instant is asked for when most are there,
+and asked for again until all are."""
 
 
 class OffsetsByTime(Protocol):
@@ -67,10 +70,10 @@ class Timekeeper:
         records = tuple(self._records())
         waiting = self._waiting(records)
         self._forget_all_but({run for run, _ in waiting} | {r.run_id for r in records if r.active})
-        spacing = len(waiting) / LOOKUPS_PER_SECOND
+        share = LOOKUPS_PER_SECOND / max(1, len(waiting))
         for key, batches in waiting.items():
             source = self._sources.setdefault(key, _Source(key[1]))
-            for timing in self._timings(source, batches, spacing):
+            for timing in self._timings(source, batches, share):
                 self._deliver(timing)
 
     def _loop(self) -> None:
@@ -82,39 +85,52 @@ class Timekeeper:
 
     def _waiting(self, records: Iterable[Record]) -> dict[tuple[str, str], list[Committed]]:
         waiting: dict[tuple[str, str], list[Committed]] = {}
-        settled = self._now() - SETTLED_AFTER_SECONDS
+        ready = self._now() - READY_AFTER_SECONDS
         for batch in (batch for record in records for batch in record.latency.waiting):
             source = self._sources.get((batch.run_id, batch.source))
             is_done = source is not None and batch.batch_id <= source.done
-            if batch.committed_at <= settled and not is_done:
+            if batch.committed_at <= ready and not is_done:
                 waiting.setdefault((batch.run_id, batch.source), []).append(batch)
         return waiting
 
     def _timings(
-        self, source: _Source, batches: list[Committed], spacing: float
+        self, source: _Source, batches: list[Committed], lookups_per_second: float
     ) -> Iterator[Timing]:
+        now = self._now()
+        if now < source.rests_until or self._ended.is_set():
+            return
+        if not source.is_open:
+            self._open(source, batches[0])
+        lookups = source.lookups
         for batch in batches:
-            source.done = batch.batch_id
-            yield Timing(batch, self._ages(source, batch, spacing))
+            try:
+                # Half of the lookups are for instants that were asked for before.
+                ages = source.ages(batch, 2 / lookups_per_second)
+            except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
+                self._pause(source, error)
+                return
+            yield Timing(batch, ages)
+        rest = (source.lookups - lookups) / lookups_per_second
+        source.rest(now + min(rest, _LONGEST_REST_SECONDS), now - SETTLED_AFTER_SECONDS)
 
-    def _ages(self, source: _Source, batch: Committed, spacing: float) -> Histogram:
-        if self._now() < source.try_again_at or self._ended.is_set():
-            return Histogram()
+    def _open(self, source: _Source, batch: Committed) -> None:
         try:
-            if source.reader is None:
-                source.reader = self._open_source(batch.run_id, batch.source)
-            return source.ages(source.reader, batch, spacing)
-        except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
-            source.fail(self._now() + PAUSE_SECONDS)
-            if not self._ended.is_set():
-                logs.write(
-                    "warning",
-                    "Timestamps of records cannot be looked up; latency is estimated from arrivals",
-                    source=batch.source,
-                    error=repr(error)[:500],
-                    next_try_seconds=PAUSE_SECONDS,
-                )
-            return Histogram()
+            source.open(self._open_source(batch.run_id, batch.source))
+        except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for what is not there
+            source.open(None)
+            self._warn("Timestamps cannot be looked up; latency is estimated", source.name, error)
+
+    def _pause(self, source: _Source, error: Exception) -> None:
+        source.rests_until = self._now() + PAUSE_SECONDS
+        if not source.is_failing:
+            source.is_failing = True
+            self._warn("Kafka does not tell timestamps now; asking again", source.name, error)
+
+    def _warn(self, message: str, source: str, error: Exception) -> None:
+        if not self._ended.is_set():
+            # The text of an error from Java begins with its cause; its repr has only a handle.
+            told = f"{type(error).__name__}: {error}"[:500]
+            logs.write("warning", message, source=source, error=told)
 
     def _forget_all_but(self, runs: set[str]) -> None:
         for key in [key for key in self._sources if key[0] not in runs]:
@@ -126,32 +142,44 @@ class _Source:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.reader: OffsetsByTime | None = None
         self.done = -1
-        self.try_again_at = 0.0
+        self.rests_until = 0.0
+        self.is_failing = False
+        self.is_open = False
+        self.lookups = 0
+        self._reader: OffsetsByTime | None = None
         self._timeline = Timeline()
 
-    def ages(self, reader: OffsetsByTime, batch: Committed, spacing: float) -> Histogram:
+    def open(self, reader: OffsetsByTime | None) -> None:
+        """Use a reader from now on, or none if there can be none."""
+        self.is_open, self._reader = True, reader
+
+    def ages(self, batch: Committed, spacing: float) -> Histogram:
         """Look up what the batch needs, from its commit back, and time it."""
-        for age in AGES:
-            instant = batch.committed_at - age
-            if not self._timeline.knows(instant, age, spacing):
-                self._timeline = self._timeline.with_offsets(instant, reader.at(instant))
-            if not self._timeline.is_older_than(batch, age):
-                break
+        if self._reader is not None:
+            for age in AGES:
+                self._look_up(self._reader, batch.committed_at - age, age, spacing)
+                if not self._timeline.is_older_than(batch, age):
+                    break
         ages = self._timeline.ages(batch)
         self._timeline = self._timeline.from_batch_on(batch)
+        self.done, self.is_failing = batch.batch_id, False
         return ages
 
-    def fail(self, try_again_at: float) -> None:
-        """Begin anew at a later time."""
-        self.close()
-        self.reader, self._timeline, self.try_again_at = None, Timeline(), try_again_at
+    def _look_up(self, reader: OffsetsByTime, instant: float, age: float, spacing: float) -> None:
+        if not self._timeline.knows(instant, age, spacing):
+            self.lookups += 1
+            self._timeline = self._timeline.with_offsets(instant, reader.at(instant))
+
+    def rest(self, until: float, settled: float) -> None:
+        """Ask nothing for a while, and then anew for the instants that had not settled."""
+        self.rests_until = until
+        self._timeline = self._timeline.until(settled)
 
     def close(self) -> None:
         """Close the reader, however that goes."""
         try:
-            if self.reader is not None:
-                self.reader.close()
+            if self._reader is not None:
+                self._reader.close()
         except Exception as error:  # noqa: BLE001  # its JVM may be gone
             logs.write("debug", "A Kafka client did not close", error=repr(error)[:500])

@@ -1,0 +1,188 @@
+"""What the agent in the driver costs: batch times with and without it, and its processor time.
+
+    python3 -m bench.agent [--repeats 5] [--seconds 60] [--kafka SERVERS/TOPIC --jars DIRECTORY]
+
+Each repeat runs the same small job plainly and under the agent, one after the other, and then a driver with
+twenty queries under the agent. The agent is asked as often as the operator and Prometheus ask it. With
+--kafka all of them read a topic that something else fills, so that timestamps of records are looked up.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import statistics
+import sys
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from bench import report
+from bench.progress import BenchmarkFailed, Progress, run
+from bench.report import Figure, Result, percentile
+from sluice.agent import pack
+
+_METHOD = (
+    "A driver with local[2] has a trigger of 1 s and a sink that drops the rows; two queries count rows "
+    "by key, twenty only pass them on, for two cores cannot count for twenty in a second. "
+    "Batch times are compared between a run under plain Python and one under the agent that follows "
+    "it; a ratio of 1 is no change. Processor time is that of the whole Python process while the "
+    "program itself only sleeps, so it is the agent's; Java's is that of its threads that answer the "
+    "agent and its Kafka clients. The agent's `/metrics` is read each 15 s and `/v1/state` each 5 s."
+)
+_JOB = Path(__file__).with_name("agent_job.py")
+_TOKEN = "bench"
+_FEW, _MANY = 2, 20
+
+Json = dict[str, Any]
+
+
+def main() -> int:
+    """Measure and write the result."""
+    return run(_measure(_options()))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python3 -m bench.agent")
+    parser.add_argument("--repeats", type=int, default=5, help="how often (5)")
+    parser.add_argument("--seconds", type=int, default=60, help="of measuring in each run (60)")
+    parser.add_argument("--warm-up", type=int, default=30, help="seconds before it (30)")
+    parser.add_argument(
+        "--kafka", default="", help="SERVERS/TOPIC to read; without, the rate source"
+    )
+    parser.add_argument("--jars", default="", help="directory of Spark's Kafka connector")
+    parser.add_argument("--save-as", default="", help="name of the result, if not agent")
+    return parser.parse_args()
+
+
+async def _measure(options: argparse.Namespace) -> None:
+    progress = Progress()
+    with tempfile.TemporaryDirectory(prefix="sluice-bench-") as folder:
+        drivers = _Drivers(Path(folder), options)
+        runs = {}
+        for number in range(1, options.repeats + 1):
+            plain = await drivers.run(_FEW, with_agent=False)
+            under = await drivers.run(_FEW, with_agent=True)
+            many = await drivers.run(_MANY, with_agent=True, stateless=True)
+            runs[f"run {number}"] = figures = _figures(plain, under, many)
+            progress.say(", ".join(f"{one.name} {one.value:.3g} {one.unit}" for one in figures))
+    result = Result(
+        name="agent",
+        title="The cost of the agent in the driver",
+        method=_METHOD,
+        settings={
+            "source": "kafka" if options.kafka else "rate",
+            "repeats": options.repeats,
+            "seconds": options.seconds,
+            "warm-up": options.warm_up,
+        },
+        versions=report.versions("pyspark"),
+        runs=runs,
+    )
+    progress.say(f"written: {report.write(result, save_as=options.save_as)}")
+
+
+def _figures(plain: Json, under: Json, many: Json) -> list[Figure]:
+    def ratio(share: float) -> float:
+        return percentile(under["batches"], share) / percentile(plain["batches"], share)
+
+    return [
+        Figure(name="batch time with / without, p50", value=ratio(0.5), unit="", goal="<= 1.05"),
+        Figure(name="batch time with / without, p95", value=ratio(0.95), unit=""),
+        Figure(name="batch time without, p50", value=_p50(plain), unit="s"),
+        Figure(name=f"agent, {_FEW} queries", value=_share(under, "python"), unit="% of a core"),
+        Figure(
+            name=f"agent, {_MANY} queries",
+            value=_share(many, "python"),
+            unit="% of a core",
+            goal="<= 1",
+        ),
+        Figure(
+            name=f"Java for it, {_MANY} queries", value=_share(many, "java"), unit="% of a core"
+        ),
+        Figure(
+            name=f"plain Python, {_FEW} queries", value=_share(plain, "python"), unit="% of a core"
+        ),
+        Figure(name=f"batch time, {_MANY} queries, p50", value=_p50(many), unit="s"),
+        Figure(
+            name=f"batches a second, {_MANY} queries",
+            value=len(many["batches"]) / many["elapsed"],
+            unit="1/s",
+        ),
+    ]
+
+
+def _p50(driver: Json) -> float:
+    return float(statistics.median(driver["batches"]))
+
+
+def _share(driver: Json, language: str) -> float:
+    return float(100 * driver[language] / driver["elapsed"])
+
+
+class _Drivers:
+    """Starts drivers and asks their agents."""
+
+    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
+        self._folder = folder
+        self._options = options
+        (folder / "agent.pyz").write_bytes(pack.packed())
+        (folder / "token").write_text(_TOKEN)
+
+    async def run(self, queries: int, *, with_agent: bool, stateless: bool = False) -> Json:
+        """Run one driver to its end, and return what it told."""
+        options, port = self._options, _free_port()
+        arguments = [
+            *([str(self._folder / "agent.pyz")] if with_agent else []),
+            *(str(_JOB), "--queries", str(queries), "--kafka", options.kafka),
+            *("--warm-up", str(options.warm_up), "--seconds", str(options.seconds)),
+            *("--jars", options.jars),
+            *(["--stateless"] if stateless else []),
+        ]
+        environment = {
+            "SLUICE_AGENT_PORT": str(port),
+            "SLUICE_AGENT_TOKEN_FILE": str(self._folder / "token"),
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *arguments,
+            env={**os.environ, **environment},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with AsyncExitStack() as stack:
+            if with_agent:
+                asking = asyncio.create_task(_ask(port))
+                stack.callback(asking.cancel)
+            stdout, stderr = await process.communicate()
+        if process.returncode != 0 or not stdout:
+            raise BenchmarkFailed(f"a driver ended with {process.returncode}: {stderr[-2000:]!r}")
+        told: Json = json.loads(stdout.splitlines()[-1])
+        return told
+
+
+async def _ask(port: int) -> None:
+    headers = {"Authorization": f"Bearer {_TOKEN}"}
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
+        for second in range(0, 1_000_000, 5):
+            try:
+                await client.get("/v1/state")
+                if second % 15 == 0:
+                    await client.get("/metrics")
+            except httpx.TransportError:
+                pass  # the driver is still starting
+            await asyncio.sleep(5)
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
