@@ -23,7 +23,7 @@ _GENERATED = (Path("crds/streamjobs.yaml"), Path("charts/sluice/crds/streamjobs.
 _REFERENCE = Path("docs/reference/streamjob.md")
 _METRICS = Path("docs/metrics.md")
 
-_FOR_PEOPLE = ("status", "top", "logs", "version", "completion")
+_FOR_PEOPLE = ("status", "top", "logs", "doctor", "version", "completion")
 
 
 class _Commands(click.Group):

@@ -87,6 +87,31 @@ def logs(where: Where, job: str, **how: object) -> int:
 
 
 @click.command(epilog=EXIT_CODES)
+@click.option(
+    "--operator-namespace",
+    metavar="NAMESPACE",
+    help="Where the operator is, for people who may not look everywhere.",
+)
+@formed
+@located
+def doctor(where: Where, operator_namespace: str | None, form: str) -> int:
+    """Examine the installation: CRDs, operator, rights, Prometheus, clocks, jobs; say how to mend each."""
+    with where.reader() as reader:
+        from sluice.console.doctor import report
+        from sluice.console.doctor.checks import Check
+        from sluice.console.doctor.examining import Examination
+        from sluice.console.printing import show_parts, write
+
+        made: list[Check] = []
+        parts = Examination(reader, operator_namespace).parts()
+        if form == "table":
+            show_parts(lambda width: report.pages(parts, width, made))
+        else:
+            write(report.data(parts, made), form)
+    return report.exit_code(made)
+
+
+@click.command(epilog=EXIT_CODES)
 @click.option("--client", is_flag=True, help="Only of this command; asks no cluster.")
 @formed
 @located

@@ -4,7 +4,7 @@ Cells are aligned within a section. What is long is a line's detail: it follows 
 and stands below them on a narrow terminal. Texts are other people's: none of it is taken for markup.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -84,8 +84,12 @@ def _section(section: Section, width: int) -> Iterator[RenderableType]:
         yield Text(section.title.upper(), Tone.TITLE)
     first, *others = widths_of([line.cells for line in section.lines])
     widths = (max(first, _NAMES), *others)
-    for line in section.lines:
-        yield _line(line, widths, width)
+    yield from rows(section.lines, widths, width)
+
+
+def rows(lines: Iterable[Line], widths: Sequence[int], width: int) -> Iterator[RenderableType]:
+    """Lines whose cells are as wide as given, on a terminal of that width."""
+    return (_line(line, widths, width) for line in lines)
 
 
 def _line(line: Line, widths: Sequence[int], width: int) -> RenderableType:

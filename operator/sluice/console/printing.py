@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Callable, Iterable
 
 import yaml
 from rich.console import Console, RenderableType
@@ -30,6 +31,16 @@ def show_page(page: Page) -> None:
         write_text(plain(drawn(page, PLAIN_WIDTH)))
     else:
         screen.print(drawn(page, screen.width))
+
+
+def show_parts(parts: Callable[[int], Iterable[RenderableType]]) -> None:
+    """Show parts as soon as each is known; they are made for the width that they are given."""
+    screen = terminal()
+    for part in parts(PLAIN_WIDTH if screen is None else screen.width):
+        if screen is None:
+            write_text(plain(part))
+        else:
+            screen.print(part)
 
 
 def plain(renderable: RenderableType, width: int = PLAIN_WIDTH) -> str:

@@ -21,12 +21,13 @@ _NOTHING = Trend(())
 
 def page(sight: Sight) -> Page:
     """The page."""
-    span = words.span(sight.lately.span.total_seconds())
+    lately = sight.lately
+    span = f", last {words.long_span(lately.span)}" if lately.trends else ""
     return Page(
         title=f"{sight.job.namespace}/{sight.job.name}",
         sections=(
             Section("", tuple(_head(sight))),
-            Section(f"Stream, last {span}", tuple(_flow(sight))),
+            Section(f"Stream{span}", tuple(_flow(sight))),
             Section("", tuple(_progress(sight))),
             Section("Objective", tuple(_objective(sight))),
             Section("Conditions", tuple(_conditions(sight))),
@@ -107,7 +108,7 @@ def _progress(sight: Sight) -> Iterator[Line]:
     stream, checkpoint = sight.job.part("stream"), sight.job.part("checkpoint")
     if stream:
         told = (f"{one} {words.span(stream.get(f'latency{one.upper()}'))}" for one in _QUANTILES)
-        yield _plain("Latency", ", ".join(told))
+        yield _plain("Percentiles", ", ".join(told))
     if stream.get("lagSeconds"):
         yield _plain("Oldest row", f"waits for {words.span(stream['lagSeconds'])}")
     if "stateRows" in stream:

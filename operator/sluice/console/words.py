@@ -37,6 +37,12 @@ def span(seconds: float | None) -> str:
     return format_duration(timedelta(seconds=max(seconds, 0.0)))
 
 
+def long_span(length: timedelta) -> str:
+    """A duration that a person chose: whole hours are told as such."""
+    hours, rest = divmod(length, timedelta(hours=1))
+    return f"{hours}h" if hours and not rest else format_duration(length)
+
+
 def count(number: float | None) -> str:
     """A count of rows, or of rows per second."""
     return format_count(number) if number is not None else NOTHING

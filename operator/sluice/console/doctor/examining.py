@@ -1,0 +1,110 @@
+"""One examination of an installation, part by part; what may not be asked is a check that was skipped."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sluice import __version__
+from sluice.adapters.clock import SystemClock
+from sluice.console import finding
+from sluice.console.cluster import path_of
+from sluice.console.doctor import asking, installed, working
+from sluice.console.doctor.checks import Check, fine, odd, unknown
+from sluice.console.gathering import Reader
+from sluice.console.installation import Installation, installations
+from sluice.console.job import Job
+from sluice.console.prometheus import Prometheus, address, source_of
+from sluice.console.trouble import NotAllowed, NotThere, Trouble
+from sluice.errors import MetricsUnavailable
+from sluice.ports import LEASES, Json, Resource
+
+_CRD_NAME = "streamjobs.sluice.dev"
+CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
+
+_NO_PROMETHEUS = "Set prometheus.url in the chart: without it objectives are not measured"
+
+
+@dataclass(slots=True)
+class Examination:
+    """The parts build on each other: iterate over each before the next one is taken.
+
+    `home` is the only namespace in which operators are looked for; None for all.
+    """
+
+    reader: Reader
+    home: str | None = None
+    operators: Sequence[Installation] = ()
+    jobs: Sequence[Job] = ()
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Check]]]:
+        """The parts with their checks, which are made while they are iterated over."""
+        yield "Cluster", self._cluster()
+        yield "Installation", self._installation()
+        yield "Rights", self._rights()
+        yield "Jobs", self._jobs()
+        yield "Metrics", self._metrics()
+
+    def _cluster(self) -> Iterator[Check]:
+        cluster = self.reader.cluster
+        version = cluster.get("/version")["gitVersion"]
+        yield fine("API server", f"{version} answers at {cluster.server}")
+        yield working.clock_check("Clock", "the API server", cluster.clock)
+
+    def _installation(self) -> Iterator[Check]:
+        yield self._crd()
+        try:
+            self.operators = installations(self.reader.cluster, self.home)
+        except NotAllowed as error:
+            remedy = "Name the operator's namespace with --operator-namespace"
+            yield unknown("Operator", str(error.args[0]), remedy)
+            return
+        yield from installed.operator_checks(self.operators)
+        for one in self.operators:
+            yield self._lease(one)
+
+    def _crd(self) -> Check:
+        try:
+            return installed.crd_check(self.reader.cluster.get(path_of(CRDS, None, _CRD_NAME)))
+        except NotThere:
+            return installed.crd_check(None)
+        except NotAllowed as error:
+            return unknown("CRD", str(error.args[0]))
+
+    def _lease(self, one: Installation) -> Check:
+        cluster = self.reader.cluster
+        try:
+            lease = cluster.get(path_of(LEASES, one.namespace, installed.LEASE))
+        except NotThere:
+            lease = None
+        except NotAllowed as error:
+            return unknown("Leader", str(error.args[0]))
+        now = cluster.clock.shown if cluster.clock is not None else SystemClock().now()
+        return installed.lease_check(one, lease, now)
+
+    def _rights(self) -> Iterator[Check]:
+        reader = self.reader
+        return asking.rights_checks(reader.cluster, self.operators, reader.namespace)
+
+    def _jobs(self) -> Iterator[Check]:
+        try:
+            self.jobs = [Job(one) for one in self._listed()]
+        except Trouble as error:
+            yield unknown("Jobs", str(error.args[0]))
+            return
+        yield from working.jobs_checks(self.jobs)
+
+    def _listed(self) -> list[Json]:
+        """The jobs of the cluster; of the person's namespace if that is all that they may see."""
+        try:
+            return finding.jobs(self.reader.cluster, None)
+        except NotAllowed:
+            return finding.jobs(self.reader.cluster, self.reader.namespace)
+
+    def _metrics(self) -> Iterator[Check]:
+        try:
+            url = self.reader.url or address(self.operators, None)
+        except MetricsUnavailable as error:
+            yield odd("Prometheus", str(error), _NO_PROMETHEUS)
+            return
+        version = self.operators[0].version if self.operators else __version__
+        prometheus = Prometheus(source_of(url, self.reader.cluster))
+        yield from asking.metrics_checks(prometheus, self.jobs, version)
