@@ -38,6 +38,7 @@ check: install ## Format, lint, types, layers, generated files: seconds
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml
 	$(BIN)/sluice crds --check
+	$(BIN)/python -m dashboards --check
 
 .PHONY: format
 format: install ## Format the code and mend what lint can mend
@@ -45,8 +46,9 @@ format: install ## Format the code and mend what lint can mend
 	$(BIN)/ruff check --fix .
 
 .PHONY: generate
-generate: install ## Write the CRDs and their reference from the API's models
+generate: install ## Write CRDs, reference, tables of metrics and dashboards from their sources
 	$(BIN)/sluice crds --write
+	$(BIN)/python -m dashboards --write
 
 .PHONY: unit
 unit: install ## Tests that need no cluster
@@ -55,7 +57,7 @@ unit: install ## Tests that need no cluster
 .PHONY: programs
 programs: ## Helm and promtool for the tests, built if they are not on the PATH
 	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build kube
-	@command -v promtool >/dev/null || $(PYTHON) -m e2e.cluster build promtool
+	@$(PYTHON) -m e2e.cluster build promtool
 
 .PHONY: e2e
 e2e: install ## Tests on the local cluster, which is brought up for them: kills, deletions, bad input, metrics
