@@ -20,7 +20,7 @@ SECONDS = 420
 SLO = {
     "latency": {"percentile": 0.95, "bound": "20s"},
     "throughput": {"minimum": RATE // 2},
-    "window": "1d",
+    "window": "28d",
 }
 
 EMPTY_WHILE_HEALTHY = {
@@ -51,6 +51,7 @@ def watched(
         load.create_topic(f"watched-{end}")
     body = passthrough("watched", slo=SLO)
     body["spec"]["application"]["arguments"].remove("--passthrough")
+    body["spec"]["application"]["sparkConf"] = {"spark.sql.shuffle.partitions": "2"}
     with running(cluster, namespace, body) as job:
         sending = load.start_sending("watched-in", rate=RATE, records=RATE * SECONDS)
         job.wait_until_ready()
