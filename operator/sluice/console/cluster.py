@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Self
 
 import urllib3
+import yaml
 from kubernetes import client, config
 
 from sluice.adapters.clock import SystemClock
@@ -21,6 +22,16 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
 
 _PAGE = "500"
+
+# The client lets through whatever a strange file makes of its parser.
+_NO_KUBECONFIG = (
+    config.ConfigException,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    yaml.YAMLError,
+)
 
 
 class Cluster:
@@ -134,7 +145,7 @@ def connect(*, kubeconfig: str | None, context: str | None) -> Cluster:
     try:
         config.load_kube_config(place, context, configuration, persist_config=False)
         contexts, current = config.list_kube_config_contexts(place)
-    except (config.ConfigException, OSError, ValueError) as error:
+    except _NO_KUBECONFIG as error:
         remedy = "Name one with --kubeconfig or KUBECONFIG; `kubectl config get-contexts` lists its contexts"
         raise Unreachable(f"no cluster to ask: {_in_short(error)}", remedy) from error
     chosen = next((one for one in contexts if one["name"] == context), current)

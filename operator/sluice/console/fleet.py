@@ -74,14 +74,14 @@ def _number(field: str, told: Callable[[float | None], str]) -> Callable[[Job, F
 
 
 _COLUMNS = (
-    _Column("NAMESPACE", lambda job, _: job.namespace, 6),
+    _Column("NAMESPACE", lambda job, _: job.namespace, 8),
     _Column("JOB", lambda job, _: job.name, 10),
     _Column("PHASE", lambda job, _: job.phase, 9),
-    _Column("EXECUTORS", _executors, 7),
+    _Column("EXEC", _executors, 6),
     _Column("IN/S", _number("arrivalRate", words.count), 4),
     _Column("OUT/S", _number("processingRate", words.count), 3),
     _Column("P95", _number("latencyP95", words.span), 7),
-    _Column("LAG", _lag, 8),
+    _Column("LAG", _lag, 7),
     _Column("BUDGET", _share_left, 5),
     _Column("LOAD", _load, 2),
     _Column("AGE", lambda job, fleet: words.since(job.created, fleet.now), 1),

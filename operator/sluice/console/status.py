@@ -14,7 +14,11 @@ from sluice.core.conditions import Condition, Status
 _BURNS_FAST = 14.4
 """An hour at this rate takes two percent of a month's budget: the SRE workbook's first rung."""
 
-_TONES = {Status.TRUE: Tone.GOOD, Status.FALSE: Tone.BAD, Status.UNKNOWN: Tone.ODD}
+_TONES: Mapping[str, Tone] = {
+    Status.TRUE: Tone.GOOD,
+    Status.FALSE: Tone.BAD,
+    Status.UNKNOWN: Tone.ODD,
+}
 
 _NOTHING = Trend(())
 
@@ -64,8 +68,10 @@ def _phase(sight: Sight) -> str:
     ready = sight.job.ready
     if ready is None:
         return sight.job.phase
-    verdict = "Ready" if ready.is_true else "not Ready"
-    return f"{sight.job.phase}, {verdict} for {words.since(ready.since, sight.now)}"
+    lasting = words.since(ready.since, sight.now)
+    if sight.job.is_suspended:
+        return f"{sight.job.phase} for {lasting}"
+    return f"{sight.job.phase}, {'Ready' if ready.is_true else 'not Ready'} for {lasting}"
 
 
 def _executors(job: Job) -> str:
@@ -114,8 +120,9 @@ def _progress(sight: Sight) -> Iterator[Line]:
     if "stateRows" in stream:
         yield _plain("State", _state(stream))
     if "lastBatch" in checkpoint:
-        age = words.since(sight.job.moment("checkpoint", "committedAt"), sight.now)
-        yield _plain("Last batch", f"{checkpoint['lastBatch']}, committed {age} ago")
+        committed = sight.job.moment("checkpoint", "committedAt")
+        when = f", committed {words.since(committed, sight.now)} ago" if committed else ""
+        yield _plain("Last batch", f"{checkpoint['lastBatch']}{when}")
     if "location" in checkpoint:
         yield _plain("Checkpoint", checkpoint["location"])
 
@@ -143,7 +150,8 @@ def _objective(sight: Sight) -> Iterator[Line]:
     yield _plain("Attained", _attained(slo))
     if "budgetLeft" in slo:
         left = slo["budgetLeft"]
-        yield _plain("Budget left", words.percent(left), tone_of(left > 0))
+        told = f"{words.percent(left)}{'' if left > 0 else ': overspent'}"
+        yield _plain("Budget left", told, tone_of(left > 0))
     if rate is not None:
         told = f"{rate:.1f} times as fast as allowed, over the last hour"
         yield _plain("Burning", told, tone_of(rate < _BURNS_FAST))
@@ -153,18 +161,20 @@ def _attained(slo: Mapping[str, Any]) -> str:
     if "attainment" not in slo:
         return "not known; the condition MetricsAvailable says why"
     unknown = slo.get("unknown", 0.0)
-    gaps = f", of which {words.percent(unknown)} are unknown" if unknown else ""
-    return f"{words.percent(slo['attainment'])} of the minutes so far{gaps}"
+    gaps = f"; {words.percent(unknown)} of them are unknown" if unknown else ""
+    return f"in {words.percent(slo['attainment'])} of the minutes so far{gaps}"
 
 
 def _conditions(sight: Sight) -> Iterator[Line]:
+    told: set[str] = set()
     for one in sight.job.conditions:
-        tone = _TONES.get(Status(one.status), Tone.ODD)
+        tone = _TONES.get(one.status, Tone.ODD)
         if one.type == Condition.SPEC_IN_FORCE and not one.is_true:
             tone = Tone.ODD
         lasting = words.since(one.since, sight.now)
-        # What a condition says while it is true is no news.
-        detail = "" if one.is_true else one.message
+        # What a condition says while it is true is no news, and Ready repeats what is in its way.
+        detail = "" if one.is_true or one.message in told else one.message
+        told.add(one.message)
         yield Line(cells=(one.type, one.status, one.reason, lasting), detail=detail, tone=tone)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sluice.core.series import NoData, Slices, series
 from sluice.ports import Labelled
 
-POINTS = 30
+POINTS = 20
 """So that a line, its name and its numbers fit into sixty columns."""
 
 SHORTEST_RATE = timedelta(minutes=2)

@@ -1,0 +1,105 @@
+"""The page of a job, as people see it: in a pipe, on a wide terminal, on a narrow one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from sluice.console import sight as sights
+from sluice.console import status
+from sluice.console.page import drawn
+from sluice.console.printing import PLAIN_WIDTH, plain
+from sluice.console.sight import Lately, Sight
+from tests.console import resources
+from tests.console.resources import HOUR, sight
+
+NO_METRICS = Lately(span=HOUR, lack="the operator ops/sluice was given no Prometheus")
+
+SIGHTS = {
+    "healthy": sight(resources.healthy()),
+    "failing": sight(resources.failing(), lately=NO_METRICS),
+    "suspended": sight(resources.suspended(), events=()),
+    "brand-new": sight(resources.brand_new(), lately=NO_METRICS, events=()),
+    "hostile": sight(resources.hostile(), events_lack="events is forbidden"),
+}
+
+
+def text(seen: Sight, width: int = PLAIN_WIDTH) -> str:
+    """The page without colours."""
+    return plain(drawn(status.page(seen), width), width)
+
+
+@pytest.mark.parametrize("name", SIGHTS)
+def test_in_a_pipe_a_page_is_plain(name: str, is_golden: Callable[[str, str], None]) -> None:
+    is_golden(f"status-{name}", text(SIGHTS[name]))
+
+
+@pytest.mark.parametrize("name", SIGHTS)
+def test_on_a_narrow_terminal_nothing_is_lost(
+    name: str, is_golden: Callable[[str, str], None]
+) -> None:
+    is_golden(f"status-{name}-60", text(SIGHTS[name], 60))
+
+
+@pytest.mark.parametrize("name", SIGHTS)
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
+    assert max(map(cell_len, text(SIGHTS[name], width).splitlines())) <= width
+
+
+def test_other_peoples_texts_move_no_cursor_and_are_no_markup() -> None:
+    page = text(SIGHTS["hostile"])
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "[bold]not markup[/bold]" in page
+    assert "first second" in page
+
+
+def test_what_a_condition_says_is_on_its_own_line_in_a_pipe() -> None:
+    (line,) = (one for one in text(SIGHTS["failing"]).splitlines() if "DriverRunning" in one)
+    assert "DATA_SOURCE_NOT_FOUND" in line
+
+
+def test_without_prometheus_the_page_says_why_there_are_no_curves() -> None:
+    page = text(SIGHTS["failing"])
+    assert "No history: the operator ops/sluice was given no Prometheus" in page
+    assert "▁" not in page
+
+
+def test_the_percentile_is_the_declared_one() -> None:
+    body = resources.healthy()
+    body["spec"]["slo"] = {"latency": {"percentile": 0.99, "bound": "10s"}}
+    assert "Latency p99  3.4s" in text(sight(body))
+
+
+def test_a_number_that_the_status_lacks_comes_from_prometheus() -> None:
+    body = resources.healthy(stream={})
+    last = resources.MOUNTAIN[-1]
+    assert f"Arriving     {last:.0f}/s" in text(sight(body))
+
+
+def test_a_newer_operators_words_are_shown_as_they_are() -> None:
+    body = resources.healthy(
+        phase="Dancing", conditions=[resources.condition("Balanced", "Perhaps", "Odd", "Unsure.")]
+    )
+    page = text(sight(body))
+    assert "Dancing" in page
+    assert "Balanced Perhaps Odd 2h00m Unsure." in " ".join(page.split())
+
+
+def test_data_for_scripts_is_the_status_and_what_is_known_beside_it() -> None:
+    data = sights.data(SIGHTS["healthy"])
+    assert data["fine"] is True
+    assert data["status"]["stream"]["latencyP95"] == 2.1
+    assert data["trends"]["arriving"] == list(resources.MOUNTAIN)
+    assert data["trends"]["processing"][0] is None
+    assert [one["type"] for one in data["events"]] == ["Normal", "Warning"]
+
+
+def test_data_says_what_could_not_be_seen() -> None:
+    seen = replace(SIGHTS["healthy"], lately=NO_METRICS, events_lack="events is forbidden")
+    assert sights.data(seen)["notes"] == [
+        "No history: the operator ops/sluice was given no Prometheus",
+        "No events: events is forbidden",
+    ]
