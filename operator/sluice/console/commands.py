@@ -16,7 +16,7 @@ HOUR = timedelta(hours=1)
 _clock = SystemClock()
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES, short_help="Show all about one job.")
 @one_job
 @click.option(
     "--since",
@@ -42,7 +42,7 @@ def status(where: Where, job: str, since: timedelta, form: str) -> int:
     return Exit.FINE if sight.job.is_fine else Exit.PROBLEM
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES, short_help="Show all jobs, those with a problem first.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="The jobs of all namespaces.")
 @click.option("--once", is_flag=True, help="Show it once; so it is in a pipe, too.")
 @click.option(
@@ -67,7 +67,7 @@ def top(where: Where, all_namespaces: bool, once: bool, every: timedelta, form: 
         return watching.watch(reader, namespace, every, screen, _clock)
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES, short_help="Print the log of a job's driver.")
 @one_job
 @click.option("-f", "--follow", is_flag=True, help="Go on until the driver ends.")
 @click.option("--tail", type=click.IntRange(min=0), metavar="LINES", help="Only the last lines.")
@@ -86,7 +86,7 @@ def logs(where: Where, job: str, **how: object) -> int:
     return Exit.FINE
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES, short_help="Examine the installation, and say how to mend it.")
 @click.option(
     "--operator-namespace",
     metavar="NAMESPACE",
@@ -111,7 +111,7 @@ def doctor(where: Where, operator_namespace: str | None, form: str) -> int:
     return report.exit_code(made)
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES, short_help="Show the versions of all parts.")
 @click.option("--client", is_flag=True, help="Only of this command; asks no cluster.")
 @formed
 @located
@@ -132,7 +132,7 @@ def version(where: Where, client: bool, form: str) -> int:
     return Exit.FINE
 
 
-@click.command(epilog=EXIT_CODES)
+@click.command(epilog=EXIT_CODES, short_help="Print what makes a shell complete the words.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> int:
