@@ -49,10 +49,10 @@ class Population:
         self.created: dict[str, float] = {}
         self.running: dict[str, float] = {}
 
-    async def create(self, count: int, *, suspend: bool = False) -> None:
-        """Create so many jobs at once; the clock of each starts before its request is sent."""
+    async def create(self, count: int, *, first: int = 0, suspend: bool = False) -> None:
+        """Create the jobs from `first` to `count` at once; the clock of each starts before its request is sent."""
         async with asyncio.TaskGroup() as group:
-            for number in range(count):
+            for number in range(first, count):
                 body = stream_job(f"job-{number:05}", self._namespace, suspend=suspend)
                 group.create_task(self._create(body))
 
