@@ -265,7 +265,7 @@ def _objectives(job: StreamJob, seen: Observed) -> Claim:
     window, share = format_duration(objective.window), account.share
     reached = "nothing" if isinstance(share, NoData) else f"{share:.3%}"
     told = (
-        f"{reached} of {objective.share:.6g} attained over {window}; "
+        f"{reached} attained of {100 * objective.share:.6g}% declared over {window}; "
         f"{account.budget.left:.0%} of the error budget left"
     )
     if account.unknown >= UNKNOWN_WORTH_TELLING:

@@ -73,7 +73,7 @@ def test_a_young_driver_need_not_have_been_scraped() -> None:
 @pytest.mark.parametrize(
     ("told", "status", "reason", "part"),
     [
-        (FRESH, Status.TRUE, "Met", "99.792% of 0.99 attained"),
+        (FRESH, Status.TRUE, "Met", "99.792% attained of 99% declared"),
         (replace(FRESH, good=DAY - 30), Status.FALSE, "BudgetSpent", "-108% of the error budget"),
         (
             replace(FRESH, recent={"latency": 0.2, "availability": 1.0}),
