@@ -133,7 +133,7 @@ class Cluster:
 
     def _silent(self, error: Exception) -> Unreachable:
         cause = getattr(error, "reason", None) or error
-        told = f"no answer from the API server at {self.server}: {_in_short(cause)}"
+        told = f"no answer from the API server at {self.server}: {in_short(cause)}"
         return Unreachable(told, "Is it up, and is the context right? Try: kubectl cluster-info")
 
 
@@ -147,7 +147,7 @@ def connect(*, kubeconfig: str | None, context: str | None) -> Cluster:
         contexts, current = config.list_kube_config_contexts(place)
     except _NO_KUBECONFIG as error:
         remedy = "Name one with --kubeconfig or KUBECONFIG; `kubectl config get-contexts` lists its contexts"
-        raise Unreachable(f"no cluster to ask: {_in_short(error)}", remedy) from error
+        raise Unreachable(f"no cluster to ask: {in_short(error)}", remedy) from error
     chosen = next((one for one in contexts if one["name"] == context), current)
     return Cluster(client.ApiClient(configuration), chosen["context"].get("namespace") or "default")
 
@@ -181,9 +181,9 @@ def _message(answer: urllib3.BaseHTTPResponse) -> str:
     try:
         return str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):
-        return _in_short(text) or f"status {answer.status}"
+        return in_short(text) or f"status {answer.status}"
 
 
-def _in_short(error: object) -> str:
+def in_short(error: object) -> str:
     """One line: errors of HTTP libraries carry whole pages."""
     return " ".join(str(error).split())[:300]

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-import httpx
+import requests
 
-from sluice.console.cluster import Cluster
+from sluice.console.cluster import Cluster, in_short
 from sluice.console.installation import Installation
 from sluice.console.trouble import Trouble
 from sluice.core.series import Slices
@@ -41,11 +41,11 @@ class Direct:
     def get(self, path: str, query: Mapping[str, str]) -> Json:
         """The JSON at a path below its address."""
         try:
-            answer = httpx.get(f"{self.url}/{path}", params=dict(query), timeout=DEADLINE_SECONDS)
+            answer = requests.get(f"{self.url}/{path}", params=query, timeout=DEADLINE_SECONDS)
             answer.raise_for_status()
             answered: Json = answer.json()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise MetricsUnavailable(f"{self.url}: {error}") from error
+        except (requests.RequestException, ValueError) as error:
+            raise MetricsUnavailable(f"{self.url}: {in_short(error)}") from error
         return answered
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sluice.console import words
-from sluice.console.job import Job
+from sluice.console.job import Job, Told
 from sluice.console.page import Line, Page, Section, Tone, tone_of
 from sluice.console.sight import Sight
 from sluice.console.slo import percentile, promise
@@ -19,6 +19,9 @@ _TONES: Mapping[str, Tone] = {
     Status.FALSE: Tone.BAD,
     Status.UNKNOWN: Tone.ODD,
 }
+
+_UNDECLARED = frozenset({"NoObjective", "NoTarget", "Off", "Suspended"})
+"""Reasons of conditions that are as their owner wants them."""
 
 _NOTHING = Trend(())
 
@@ -168,14 +171,20 @@ def _attained(slo: Mapping[str, Any]) -> str:
 def _conditions(sight: Sight) -> Iterator[Line]:
     told: set[str] = set()
     for one in sight.job.conditions:
-        tone = _TONES.get(one.status, Tone.ODD)
-        if one.type == Condition.SPEC_IN_FORCE and not one.is_true:
-            tone = Tone.ODD
         lasting = words.since(one.since, sight.now)
         # What a condition says while it is true is no news, and Ready repeats what is in its way.
         detail = "" if one.is_true or one.message in told else one.message
         told.add(one.message)
-        yield Line(cells=(one.type, one.status, one.reason, lasting), detail=detail, tone=tone)
+        cells = (one.type, one.status, one.reason, lasting)
+        yield Line(cells=cells, detail=detail, tone=_tone(one))
+
+
+def _tone(one: Told) -> Tone:
+    if one.reason in _UNDECLARED:
+        return Tone.QUIET
+    if one.type == Condition.SPEC_IN_FORCE and not one.is_true:
+        return Tone.ODD
+    return _TONES.get(one.status, Tone.ODD)
 
 
 def _failure(sight: Sight) -> Iterator[Line]:
