@@ -60,7 +60,7 @@ def test_a_list_is_read_page_by_page(cluster: FakeCluster, reading: Cluster) -> 
         (refusal(403, "pods is forbidden"), NotAllowed, "pods is forbidden"),
         (refusal(404, "nothing here"), NotThere, "nothing here"),
         (refusal(400, "waiting to start"), NotNow, "waiting to start"),
-        (refusal(503, "overloaded"), Unreachable, "503: overloaded"),
+        (refusal(503, "overloaded"), Unreachable, "answered 503: overloaded"),
         (Answer("<html>a proxy</html>", 502), Unreachable, "<html>a proxy</html>"),
         (Answer("<html>a proxy</html>"), Unreachable, "something else than JSON"),
     ],

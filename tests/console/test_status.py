@@ -73,10 +73,10 @@ def test_the_percentile_is_the_declared_one() -> None:
     assert "Latency p99  3.4s" in text(sight(body))
 
 
-def test_a_number_that_the_status_lacks_comes_from_prometheus() -> None:
-    body = resources.healthy(stream={})
-    last = resources.MOUNTAIN[-1]
-    assert f"Arriving     {last:.0f}/s" in text(sight(body))
+def test_what_prometheus_knew_is_not_taken_for_the_present() -> None:
+    (line,) = (one for one in text(SIGHTS["suspended"]).splitlines() if "Processing" in one)
+    assert line.split()[1] == "-"
+    assert "max 490/s" in line
 
 
 def test_a_newer_operators_words_are_shown_as_they_are() -> None:

@@ -69,9 +69,9 @@ def test_loads_are_told_apart_by_namespace_and_job() -> None:
         for place, rate in (("shop", 1.0), ("test", 2.0))
     ]
     found = trends.trends_by_job(answer, slices)
-    assert {key: trend.last for key, trend in found.items()} == {
-        ("shop", "clicks"): 1.0,
-        ("test", "clicks"): 2.0,
+    assert {key: trend.values for key, trend in found.items()} == {
+        ("shop", "clicks"): (1.0,),
+        ("test", "clicks"): (2.0,),
     }
 
 

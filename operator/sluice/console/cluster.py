@@ -127,7 +127,7 @@ class Cluster:
             shown = parsedate_to_datetime(answer.headers["Date"])
             self.clock = Reading(shown=shown, before=before, after=SystemClock().now())
         if answer.status >= 400:
-            raise _refusal(method, path, answer)
+            raise _refusal(answer)
         result: urllib3.BaseHTTPResponse = answer
         return result
 
@@ -158,7 +158,7 @@ def path_of(resource: Resource, namespace: str | None, *rest: str) -> str:
     return "/".join((resource.root, *scope, resource.plural, *rest))
 
 
-def _refusal(method: str, path: str, answer: urllib3.BaseHTTPResponse) -> Exception:
+def _refusal(answer: urllib3.BaseHTTPResponse) -> Exception:
     told = _message(answer)
     match answer.status:
         case 401:
@@ -173,7 +173,7 @@ def _refusal(method: str, path: str, answer: urllib3.BaseHTTPResponse) -> Except
         case 400 | 422:
             return NotNow(told)
         case _:
-            return Unreachable(f"{method} {path}: {answer.status}: {told}")
+            return Unreachable(f"the API server answered {answer.status}: {told}")
 
 
 def _message(answer: urllib3.BaseHTTPResponse) -> str:

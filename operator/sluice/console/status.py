@@ -101,12 +101,11 @@ def _curve(
     present: float | None,
     told: Callable[[float | None], str],
 ) -> Line:
-    """The present number, as the status or else Prometheus has it, and how it went."""
+    """The present number, as the status has it, and how it went."""
     trend = sight.lately.trends.get(key, _NOTHING)
-    number = present if present is not None else trend.last
     graph = words.sparkline(trend.values)
     most = f"max {told(trend.largest)}" if trend.largest is not None else ""
-    return Line(cells=(name, told(number), graph, most), tone=Tone.TITLE)
+    return Line(cells=(name, told(present), graph, most), tone=Tone.TITLE)
 
 
 def _rate(number: float | None) -> str:
@@ -172,8 +171,9 @@ def _conditions(sight: Sight) -> Iterator[Line]:
     told: set[str] = set()
     for one in sight.job.conditions:
         lasting = words.since(one.since, sight.now)
-        # What a condition says while it is true is no news, and Ready repeats what is in its way.
-        detail = "" if one.is_true or one.message in told else one.message
+        # What a condition says while all is as declared is no news, and Ready repeats what is in its way.
+        is_calm = one.is_true or one.reason in _UNDECLARED
+        detail = "" if is_calm or one.message in told else one.message
         told.add(one.message)
         cells = (one.type, one.status, one.reason, lasting)
         yield Line(cells=cells, detail=detail, tone=_tone(one))

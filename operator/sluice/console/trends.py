@@ -24,11 +24,6 @@ class Trend:
     values: tuple[float | None, ...]
 
     @property
-    def last(self) -> float | None:
-        """The newest number; None if it is not known now."""
-        return self.values[-1] if self.values else None
-
-    @property
     def largest(self) -> float | None:
         """The largest number; None if nothing is known."""
         return max((value for value in self.values if value is not None), default=None)
