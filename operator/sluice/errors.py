@@ -8,6 +8,7 @@
         MetricsUnavailable
       Conflict              someone else wrote first              -> read again, at once
       NotFound              the object is not there (any more)    -> read again
+      CorruptState          what was stored cannot be read        -> start afresh, say so
 
 An expected lack of something is a value, not one of these.
 """
@@ -63,3 +64,7 @@ class Conflict(SluiceError):
 
 class NotFound(SluiceError):
     """The object does not exist."""
+
+
+class CorruptState(SluiceError):
+    """What was learned and stored is damaged, or of a version that this release does not know."""

@@ -1,0 +1,208 @@
+"""The rows per second that a number of executors can process, from measurements at saturation.
+
+Of several measurements at one scale-out the median counts, so one wild number does no harm. Of the shapes (`shapes`)
+the one is taken that best predicts each scale-out from the others; the plainer one, unless another is clearly better.
+The range comes from the same errors, as in split conformal prediction (Lei et al., 2018): their quantile, with the
+correction for a small sample. It is wider outside the measured scale-outs.
+
+Only batches of a job with a backlog, on executors that have worked before, tell its capacity: the first batch on a
+cold executor takes 4 to 10 times as long. Which ones these are is for the caller to say.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
+
+from sluice.core.modelling.estimates import COVERAGE, Estimate
+from sluice.core.modelling.shapes import Curve, Shape, Slots, fit_curve
+from sluice.core.modelling.stored import Data, opened, sealed
+from sluice.core.series import NoData
+
+VERSION = 1
+
+MEMORY_PER_SCALE_OUT = 8
+MEMORY = 512
+"""Measurements that are kept of one scale-out, and of all."""
+
+CLEARLY = 0.8
+"""A less plain shape must have errors below this share of the plainer one's."""
+
+PRIOR_ERRORS = {1: 0.3, 2: 0.2}
+"""The range of the logarithm that one or two scale-outs leave open, whatever they say."""
+
+LEAST_ERROR = 0.05
+"""No range is narrower than 5 %: clusters are not laboratories."""
+
+MOST_ERROR = 5.0
+"""Nor wider than a factor of e^5, which says that nothing is known."""
+
+WORTH = 1.005
+"""More executors are worth having if they raise the capacity by half a percent."""
+
+SLOWEST, FASTEST = 1e-6, 1e15
+"""Rows per second between which a measurement makes sense, and sums of its powers stay finite."""
+
+MOST_EXECUTORS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """A fitted curve, the errors of its logarithm, and the scale-outs that it was fitted to."""
+
+    curve: Curve
+    error: float
+    smallest: int
+    largest: int
+    observations: int
+
+    def rate(self, executors: int) -> float:
+        """Rows per second."""
+        return min(self.curve.rate(executors), FASTEST)
+
+    def estimate(self, executors: int) -> Estimate:
+        """Rows per second with their range."""
+        away = max(self.smallest - executors, executors - self.largest, 0)
+        error = min(self.error * (1 + away / self.largest), MOST_ERROR)
+        rate = self.rate(executors)
+        return Estimate(
+            value=rate,
+            low=rate * math.exp(-error),
+            high=rate * math.exp(error),
+            observations=self.observations,
+        )
+
+    def useful(self, candidates: Iterable[int]) -> tuple[int, ...]:
+        """The candidates that have more capacity than each smaller one, in ascending order.
+
+        More executors for the same waves, or for less, are never worth their price (phoebe.md 4.3).
+        """
+        kept: list[int] = []
+        for executors in sorted(set(candidates)):
+            if not kept or self.rate(executors) > WORTH * self.rate(kept[-1]):
+                kept.append(executors)
+        return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityModel:
+    """Measurements of (executors, rows per second), the oldest first."""
+
+    slots: Slots = field(default_factory=Slots)
+    points: tuple[tuple[int, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        for executors, rate in self.points:
+            if not _is_measurement(executors, rate):
+                raise ValueError(f"{rate} rows/s on {executors} executors: both are positive")
+
+    def with_observation(self, executors: int, rate: float) -> "CapacityModel":
+        """One more measurement at saturation; a rate of zero, or one that is not finite, measured nothing."""
+        if not _is_measurement(executors, rate):
+            return self
+        points = (*self.points, (executors, rate))
+        same = [index for index, (known, _) in enumerate(points) if known == executors]
+        surplus = set(same[:-MEMORY_PER_SCALE_OUT])
+        kept = tuple(point for index, point in enumerate(points) if index not in surplus)
+        return replace(self, points=kept[-MEMORY:])
+
+    def fitted(self) -> Capacity | NoData:
+        """The capacity at any number of executors."""
+        if not self.points:
+            return NoData("no capacity has been measured yet: profile the job")
+        rates = _by_executors(self.points)
+        medians = sorted((executors, median(found)) for executors, found in rates.items())
+        curve = _best_curve(medians, self.slots)
+        if curve is None:
+            return NoData(_contradiction(medians))
+        return Capacity(
+            curve=curve,
+            error=_error(rates, medians, curve),
+            smallest=medians[0][0],
+            largest=medians[-1][0],
+            observations=len(self.points),
+        )
+
+    def to_data(self) -> Data:
+        """Plain data for `from_data`."""
+        points = [list(point) for point in self.points]
+        return sealed(
+            "Capacity", VERSION, cores=self.slots.cores, tasks=self.slots.tasks, points=points
+        )
+
+
+def from_data(data: object) -> CapacityModel:
+    """Read what `to_data` wrote. Raises CorruptState."""
+    with opened(data, "Capacity", VERSION) as fields:
+        points = tuple((int(executors), float(rate)) for executors, rate in fields["points"])
+        slots = Slots(cores=int(fields["cores"]), tasks=fields["tasks"])
+        return CapacityModel(slots=slots, points=points[-MEMORY:])
+
+
+def _is_measurement(executors: int, rate: float) -> bool:
+    return 1 <= executors <= MOST_EXECUTORS and SLOWEST <= rate <= FASTEST
+
+
+def _by_executors(points: Iterable[tuple[int, float]]) -> Mapping[int, list[float]]:
+    rates: dict[int, list[float]] = defaultdict(list)
+    for executors, rate in points:
+        rates[executors].append(rate)
+    return rates
+
+
+def _best_curve(medians: Sequence[tuple[int, float]], slots: Slots) -> Curve | None:
+    best, least = None, math.inf
+    for shape in Shape:
+        curve = fit_curve(shape, slots, medians)
+        if curve is None or (shape is Shape.STAIRCASE and slots.tasks is None):
+            continue
+        error = fmean(_left_out(shape, slots, medians, medians)) if len(medians) > 2 else 1.0
+        if best is None or error < CLEARLY * least:
+            best, least = curve, error
+    return best
+
+
+def _left_out(
+    shape: Shape,
+    slots: Slots,
+    medians: Sequence[tuple[int, float]],
+    points: Iterable[tuple[int, float]],
+) -> list[float]:
+    """The error of the logarithm at each point, predicted from the other scale-outs."""
+    without = {
+        executors: fit_curve(shape, slots, [rest for rest in medians if rest[0] != executors])
+        for executors, _ in medians
+    }
+    return [_miss(without[executors], executors, rate) for executors, rate in points]
+
+
+def _miss(curve: Curve | None, executors: int, rate: float) -> float:
+    predicted = curve.rate(executors) if curve else 0.0
+    return min(abs(math.log(rate / predicted)), MOST_ERROR) if predicted > 0 else MOST_ERROR
+
+
+def _error(
+    rates: Mapping[int, list[float]], medians: Sequence[tuple[int, float]], curve: Curve
+) -> float:
+    points = [(executors, rate) for executors, found in rates.items() for rate in found]
+    if len(medians) > 2:
+        return max(LEAST_ERROR, _conformal(_left_out(curve.shape, curve.slots, medians, points)))
+    scatter = [_miss(curve, executors, rate) for executors, rate in points]
+    return max(PRIOR_ERRORS[len(medians)], _conformal(scatter))
+
+
+def _conformal(errors: Sequence[float]) -> float:
+    """The error that the next one exceeds in 1 - COVERAGE of the cases, from n of them.
+
+    That is the k-th smallest, k = ceil((n + 1) x COVERAGE). Of fewer than four, even the largest is too small: half as
+    much again.
+    """
+    place = math.ceil((len(errors) + 1) * COVERAGE)
+    ordered = sorted(errors)
+    return ordered[place - 1] if place <= len(ordered) else 1.5 * ordered[-1]
+
+
+def _contradiction(medians: Sequence[tuple[int, float]]) -> str:
+    told = ", ".join(f"{rate:.0f} rows/s on {executors}" for executors, rate in medians[:4])
+    return f"the measured capacities fit no shape ({told}): profile the job again"

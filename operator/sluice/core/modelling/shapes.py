@@ -1,0 +1,96 @@
+"""How capacity may depend on the number of executors. Each shape is a straight line after a change of variables.
+
+    linear       rate = a + b s                  each executor adds the same (Phoebe, phoebe.md 2.3)
+    staircase    rate = a + b p / ceil(p / c)    p equal tasks on c = s x cores slots go in waves (phoebe.md 4.3)
+    contention   s / rate = a + b (s - 1)        sub-linear: a part of the work is serial (Amdahl)
+    crosstalk    s / rate = a + b s (s - 1)      negative returns: executors wait for each other (Gunther)
+
+The last two are the terms of Gunther's universal scalability law, one at a time: profiles have too few points for
+both. Which shape fits is for `capacity` to say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean
+
+
+class Shape(StrEnum):
+    """The name of a shape."""
+
+    STAIRCASE = "Staircase"
+    LINEAR = "Linear"
+    CONTENTION = "Contention"
+    CROSSTALK = "Crosstalk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slots:
+    """Where tasks run: the cores of an executor, and the tasks of a stage where that number is fixed."""
+
+    cores: int = 1
+    tasks: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.cores < 1 or (self.tasks is not None and self.tasks < 1):
+            raise ValueError(f"{self}: an executor has a core, and a stage a task")
+
+    def waves(self, executors: int) -> int:
+        """How many tasks a slot has to run one after the other; 1 where their number is not fixed."""
+        return 1 if self.tasks is None else -(-self.tasks // (executors * self.cores))
+
+    def busy(self, executors: int) -> float:
+        """Slots that are busy on average over the waves."""
+        return executors * self.cores if self.tasks is None else self.tasks / self.waves(executors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A shape with its two coefficients."""
+
+    shape: Shape
+    slots: Slots
+    intercept: float
+    slope: float
+
+    def rate(self, executors: int) -> float:
+        """Rows per second; never negative."""
+        line = self.intercept + self.slope * _variable(self.shape, self.slots, executors)
+        if self.shape in _INVERSE:
+            return executors / line
+        return max(0.0, line)
+
+
+_INVERSE = frozenset({Shape.CONTENTION, Shape.CROSSTALK})
+
+
+def fit_curve(shape: Shape, slots: Slots, rates: Sequence[tuple[int, float]]) -> Curve | None:
+    """The least squares fit to (executors, rate); None if the shape contradicts them."""
+    xs = [_variable(shape, slots, executors) for executors, _ in rates]
+    ys = [executors / rate if shape in _INVERSE else rate for executors, rate in rates]
+    intercept, slope = _straight_line(xs, ys)
+    if slope < 0 or (shape in _INVERSE and intercept <= 0):
+        return None
+    return Curve(shape=shape, slots=slots, intercept=intercept, slope=slope)
+
+
+def _variable(shape: Shape, slots: Slots, executors: int) -> float:
+    match shape:
+        case Shape.LINEAR:
+            return executors
+        case Shape.STAIRCASE:
+            return slots.busy(executors)
+        case Shape.CONTENTION:
+            return executors - 1
+        case Shape.CROSSTALK:
+            return executors * (executors - 1)
+
+
+def _straight_line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """Intercept and slope; through the origin where all points are at one place."""
+    middle_x, middle_y = fmean(xs), fmean(ys)
+    spread = sum((x - middle_x) ** 2 for x in xs)
+    if spread == 0:
+        return (0.0, middle_y / middle_x) if middle_x else (middle_y, 0.0)
+    slope = sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
+    return middle_y - slope * middle_x, slope

@@ -1,0 +1,253 @@
+"""Acceptance checks 5.13 and 5.18 of the specification, and what measurements may do."""
+
+import json
+import math
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.core.modelling.capacity import (
+    MEMORY,
+    MEMORY_PER_SCALE_OUT,
+    Capacity,
+    CapacityModel,
+    from_data,
+)
+from sluice.core.modelling.shapes import Shape, Slots
+from sluice.core.series import NoData
+from sluice.errors import CorruptState
+
+PUBLISHED = {
+    2: 36_522,
+    5: 83_495,
+    8: 129_612,
+    11: 195_827,
+    14: 220_976,
+    17: 288_421,
+    20: 319_741,
+    23: 369_729,
+}
+
+executors = st.integers(1, 200)
+rates = st.floats(1, 1e9)
+measurements = st.lists(st.tuples(executors, rates), min_size=1, max_size=30)
+
+
+def measured(*points: tuple[int, float], tasks: int | None = None, cores: int = 1) -> CapacityModel:
+    model = CapacityModel(slots=Slots(cores=cores, tasks=tasks))
+    for number, rate in points:
+        model = model.with_observation(number, rate)
+    return model
+
+
+def fitted(model: CapacityModel) -> Capacity:
+    found = model.fitted()
+    assert isinstance(found, Capacity), found
+    return found
+
+
+def staircase(number: int) -> float:
+    return 16_000 * 24 / -(-24 // number)
+
+
+@pytest.mark.parametrize("tasks", [None, 24], ids=["5.13", "5.13 with its 24 partitions"])
+def test_the_published_profile_is_a_straight_line(tasks: int | None) -> None:
+    found = fitted(measured(*PUBLISHED.items(), tasks=tasks))
+    assert found.curve.shape is Shape.LINEAR
+    assert found.curve.intercept == pytest.approx(6_371, abs=1)
+    assert found.curve.slope == pytest.approx(15_934, abs=1)
+    residuals = [abs(rate - found.rate(number)) for number, rate in PUBLISHED.items()]
+    assert max(residuals) == pytest.approx(14_187, abs=1)
+    assert found.rate(24) == pytest.approx(388_800, abs=100)
+    assert found.rate(24) == pytest.approx(376_000, rel=0.04)
+
+
+def test_the_range_of_the_published_profile_holds_what_was_measured() -> None:
+    found = fitted(measured(*PUBLISHED.items()))
+    inside = [
+        found.estimate(number).low <= rate <= found.estimate(number).high
+        for number, rate in PUBLISHED.items()
+    ]
+    assert all(inside)
+    assert found.estimate(11).high < 1.35 * found.estimate(11).low
+
+
+def test_5_18_waves() -> None:
+    slots = Slots(tasks=24)
+    assert [slots.waves(number) for number in (8, 11, 12, 13, 23, 24)] == [3, 3, 2, 2, 2, 1]
+    assert Slots(tasks=24, cores=2).waves(6) == 2
+
+
+def test_a_staircase_is_recognised_and_only_its_edges_are_offered() -> None:
+    found = fitted(measured(*((n, staircase(n)) for n in (2, 6, 11, 14, 24)), tasks=24))
+    assert found.curve.shape is Shape.STAIRCASE
+    assert found.rate(23) == pytest.approx(staircase(12))
+    assert found.useful(range(1, 31)) == (1, 2, 3, 4, 5, 6, 8, 12, 24)
+
+
+def test_between_the_edges_of_a_staircase_the_first_candidate_is_offered() -> None:
+    found = fitted(measured((2, staircase(2)), (24, staircase(24)), tasks=24))
+    assert found.useful(range(13, 24)) == (13,)
+
+
+def test_returns_that_diminish_are_recognised() -> None:
+    points = [(n, n * 10_000 / (1 + 0.1 * (n - 1))) for n in (1, 2, 4, 8, 16)]
+    found = fitted(measured(*points))
+    assert found.curve.shape is Shape.CONTENTION
+    assert found.rate(32) == pytest.approx(32 * 10_000 / 4.1)
+
+
+def test_executors_beyond_the_peak_are_never_offered() -> None:
+    points = [(n, n * 10_000 / (1 + 0.01 * n * (n - 1))) for n in (1, 4, 8, 16, 24)]
+    found = fitted(measured(*points))
+    assert found.curve.shape is Shape.CROSSTALK
+    assert max(found.useful(range(1, 25))) == 10
+
+
+def test_capacity_that_falls_between_two_scale_outs_peaks_between_them() -> None:
+    found = fitted(measured((2, 100_000), (10, 50_000)))
+    assert found.rate(2) == pytest.approx(100_000)
+    assert found.rate(10) == pytest.approx(50_000)
+    assert found.rate(1) < found.rate(2)
+    assert max(found.useful(range(1, 25))) < 10
+
+
+def test_capacity_that_no_shape_explains_is_a_reason() -> None:
+    assert measured((2, 100_000), (3, 10_000)).fitted() == NoData(
+        "the measured capacities fit no shape (100000 rows/s on 2, 10000 rows/s on 3): profile the job again"
+    )
+
+
+def test_nothing_measured_is_a_reason() -> None:
+    assert isinstance(CapacityModel().fitted(), NoData)
+
+
+def test_one_scale_out_is_taken_in_proportion_with_a_wide_range() -> None:
+    found = fitted(measured((4, 40_000)))
+    assert found.rate(8) == pytest.approx(80_000)
+    assert found.estimate(4).low == pytest.approx(40_000 * math.exp(-0.3))
+    assert found.estimate(24).high > 3 * found.estimate(24).value
+
+
+def test_contradicting_measurements_widen_the_range() -> None:
+    found = fitted(measured((4, 50_000), (4, 100_000), (8, 150_000), (8, 140_000)))
+    assert found.estimate(4).low <= 50_000
+    assert found.estimate(4).high >= 100_000
+
+
+def test_one_wild_measurement_among_three_does_no_harm() -> None:
+    calm = measured(*PUBLISHED.items(), *PUBLISHED.items())
+    spiked = calm.with_observation(11, 195_827_000)
+    assert fitted(spiked).rate(24) == fitted(calm).rate(24)
+
+
+def test_production_moves_the_capacity() -> None:
+    model = measured(*PUBLISHED.items())
+    for number, rate in [*PUBLISHED.items()] * MEMORY_PER_SCALE_OUT:
+        model = model.with_observation(number, rate * 0.7)
+    assert fitted(model).rate(24) == pytest.approx(0.7 * 388_800, rel=1e-3)
+
+
+def test_outside_the_measured_scale_outs_the_range_is_wider() -> None:
+    found = fitted(measured(*PUBLISHED.items()))
+    near, far = found.estimate(23), found.estimate(60)
+    assert far.high / far.low > near.high / near.low
+
+
+def test_memory_is_bounded() -> None:
+    model = CapacityModel()
+    for index in range(MEMORY + 100):
+        model = model.with_observation(1 + index % 200, 1_000.0 + index)
+    assert len(model.points) == MEMORY
+    assert model.points[-1] == (1 + (MEMORY + 99) % 200, 1_000.0 + MEMORY + 99)
+    for index in range(20):
+        model = model.with_observation(7, 1_000.0 + index)
+    assert [rate for number, rate in model.points if number == 7] == [
+        1_012.0 + index for index in range(MEMORY_PER_SCALE_OUT)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "rate"), [(0, 1.0), (-3, 1.0), (4, 0.0), (4, -1.0), (4, math.nan), (4, math.inf)]
+)
+def test_what_is_no_measurement_teaches_nothing(number: int, rate: float) -> None:
+    assert measured((4, 40_000)).with_observation(number, rate) == measured((4, 40_000))
+
+
+def test_the_range_holds_the_truth_four_times_in_five() -> None:
+    chance = random.Random(11)
+    held = 0
+    for _ in range(300):
+        noisy = [(n, 15_000 * n * chance.lognormvariate(0, 0.15)) for n in (2, 5, 8, 11, 14, 17)]
+        # The truth of one more measurement, not of the mean.
+        truth = 15_000 * 10 * chance.lognormvariate(0, 0.15)
+        found = fitted(measured(*noisy)).estimate(10)
+        held += found.low <= truth <= found.high
+    assert 0.7 <= held / 300 <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (None, "found None where a stored Capacity should be"),
+        ({"kind": "Latency", "version": 1}, "found 'Latency'"),
+        ({"kind": "Capacity", "version": 2}, "has version 2 and this release reads version 1"),
+        ({"kind": "Capacity"}, "has version None"),
+        ({"kind": "Capacity", "version": 1}, "cannot be read"),
+        ({"kind": "Capacity", "version": 1, "cores": 1, "tasks": None, "points": [[4]]}, "read"),
+        ({"kind": "Capacity", "version": 1, "cores": 1, "tasks": None, "points": [[4, 0]]}, "read"),
+        ({"kind": "Capacity", "version": 1, "cores": "x", "tasks": None, "points": []}, "read"),
+        ({"kind": "Capacity", "version": 1, "cores": 1, "tasks": "y", "points": []}, "read"),
+        (
+            {
+                "kind": "Capacity",
+                "version": 1,
+                "cores": 1,
+                "tasks": None,
+                "points": [[4, math.nan]],
+            },
+            "read",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused(data: object, told: str) -> None:
+    with pytest.raises(CorruptState, match=told):
+        from_data(data)
+
+
+@given(measurements, st.one_of(st.none(), st.integers(1, 200)))
+def test_what_is_stored_reads_back_equal(
+    points: list[tuple[int, float]], tasks: int | None
+) -> None:
+    model = measured(*points, tasks=tasks, cores=2)
+    assert from_data(json.loads(json.dumps(model.to_data()))) == model
+
+
+@given(measurements, st.one_of(st.none(), st.integers(1, 200)))
+def test_what_is_offered_rises_in_executors_and_in_capacity(
+    points: list[tuple[int, float]], tasks: int | None
+) -> None:
+    found = measured(*points, tasks=tasks).fitted()
+    if isinstance(found, NoData):
+        return
+    offered = found.useful(range(1, 60))
+    assert offered
+    assert all(found.rate(more) > found.rate(fewer) for fewer, more in pairwise(offered))
+    assert max(found.rate(number) for number in range(1, 60)) <= 1.005 * found.rate(offered[-1])
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-10, 10**9), st.floats(allow_nan=True, allow_infinity=True)),
+        max_size=30,
+    ),
+    st.integers(1, 10_000),
+)
+def test_no_measurements_raise(points: list[tuple[int, float]], number: int) -> None:
+    found = measured(*points, tasks=24).fitted()
+    if not isinstance(found, NoData):
+        estimate = found.estimate(number)
+        assert 0 <= estimate.low <= estimate.value <= estimate.high < math.inf
