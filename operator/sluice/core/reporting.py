@@ -179,7 +179,7 @@ def _no_driver(verdict: Verdict, now: datetime) -> Claim:
     kind, record, failure = Condition.DRIVER_RUNNING, verdict.record, verdict.record.last_failure
     if failure is None:
         return fails(kind, str(verdict.phase), "No driver has been started yet.")
-    told = f"Incarnation {failure.incarnation} ended: {failure.message}"
+    told = f"Incarnation {failure.incarnation} ended: {failure.message.rstrip('.')}"
     if record.gave_up:
         text = f"{told}. Failed {record.failures} times in a row; change the spec to try again."
         return fails(kind, failure.reason, text)
@@ -273,7 +273,8 @@ def _objectives(job: StreamJob, seen: Observed) -> Claim:
     if account.budget.left < 0:
         return fails(kind, "BudgetSpent", f"{told}.")
     assert isinstance(seen.measured, Measurement)
-    broken = [name for name, good in seen.measured.recent.items() if good < RECENTLY_GOOD]
+    recent = {} if job.suspend else seen.measured.recent
+    broken = [name for name, good in recent.items() if good < RECENTLY_GOOD]
     if broken:
         return fails(kind, "BoundBroken", f"{', '.join(sorted(broken))} missed just now; {told}.")
     return holds(kind, "Met", f"{told}.")

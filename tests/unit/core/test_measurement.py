@@ -95,6 +95,15 @@ def test_whether_objectives_are_met_is_told_with_numbers(
     assert part in claim.message
 
 
+def test_a_suspended_job_misses_no_bound() -> None:
+    resting = job(slo={"objective": 0.99, "window": "1d"}, created=MONTH_OLD, suspend=True)
+    seen = Observed(measured=replace(FRESH, recent={"availability": 0.0}))
+    verdict = lifecycle.next_step(resting, Record(incarnation=1), seen, holder=None, now=NOW)
+    found = reporting.conditions_of(resting, verdict, seen, holder=None, now=NOW)
+    met = next(claim for claim in found if claim.type is Condition.OBJECTIVES_MET)
+    assert met.status is Status.TRUE
+
+
 @pytest.mark.parametrize("told", [NOT_CONFIGURED, AWAY])
 def test_a_job_is_ready_without_metrics(told: Unmeasured) -> None:
     assert claims(told)[Condition.READY].status is Status.TRUE
