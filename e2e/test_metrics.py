@@ -100,8 +100,9 @@ def test_all_rules_are_loaded_and_healthy(
 
     rules = wait_for("a first evaluation of all rules", all_healthy, seconds=400, every=10)
     assert len(rules) == declared
-    firing = [rule["name"] for rule in rules if rule.get("state") == "firing"]
-    assert firing == [], "nothing is wrong, and somebody is called"
+    # A slow machine may really break the promise; nothing else may call anybody.
+    firing = {rule["name"] for rule in rules if rule.get("state") == "firing"}
+    assert firing <= {"SluiceErrorBudgetBurns"}
 
 
 def _rules() -> str:
