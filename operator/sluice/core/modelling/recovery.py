@@ -110,19 +110,19 @@ def predicted_recovery(load: Load, outage: Outage, pace: Pace) -> Recovery:
         rate = rows / (end - start) if end > start else load.rate(end)
         batches.append(pace.seconds(rows))
         left *= rate / pace.sustained
-        if _has_caught_up(pace, rate, batches, left):
-            return Recovered(seconds=outage.downtime + math.fsum(batches), batches=tuple(batches))
         if end >= load.end and load.last >= pace.sustained:
             return Never(_overload(load.last, pace.sustained))
+        if _has_caught_up(pace, rate, batches, left):
+            return Recovered(seconds=outage.downtime + math.fsum(batches), batches=tuple(batches))
         start, end = end, end + batches[-1]
     return Never(f"it would take longer than {PATIENCE / 3600:.0f} hours")
 
 
 def _has_caught_up(pace: Pace, rate: float, batches: list[float], left: float) -> bool:
-    if rate >= pace.sustained:
-        return False
     if batches[-1] < SETTLED or batches[-1] <= pace.period:
         return True
+    if rate >= pace.sustained:
+        return False
     # An outage fades by rho with each batch. Before rho / (1 - rho) of them, c* would grow with the load faster than
     # the outage fades slower, and the predicted recovery would not be monotone.
     enough = len(batches) >= rate / (pace.capacity - rate)

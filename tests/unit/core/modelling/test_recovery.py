@@ -215,6 +215,18 @@ def test_a_load_that_falls_later_is_recovered_from_later() -> None:
     assert 400 < found.seconds < 500
 
 
+def test_after_an_outage_of_nothing_an_overload_that_passes_is_none_of_its_business() -> None:
+    overload = load([(0, 150), (3_600, 150), (3_601, 20)])
+    assert not isinstance(overload, NoData)
+    found = predicted_recovery(overload, Outage(downtime=0, interval=1e-6), Pace(capacity=100))
+    assert len(recovered(found).batches) == 1
+
+
+def test_the_longest_recovery_is_predicted_in_less_batches_than_a_day_has_seconds() -> None:
+    found = constant(0.999999, 1, interval=1, downtime=0.1, overhead=0.5)
+    assert found == Never("it would take longer than 24 hours")
+
+
 def test_an_outage_of_nothing_is_over_at_once() -> None:
     assert recovered(constant(50, 100, interval=0, downtime=0)).seconds == 0
 
