@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
-from sluice.core.modelling.estimates import COVERAGE, Estimate
+from sluice.core.modelling.estimates import Estimate, conformal_error
 from sluice.core.modelling.shapes import Curve, Shape, Slots, fit_curve
 from sluice.core.modelling.stored import Data, opened, sealed
 from sluice.core.series import NoData
@@ -187,20 +187,11 @@ def _error(
 ) -> float:
     points = [(executors, rate) for executors, found in rates.items() for rate in found]
     if len(medians) > 2:
-        return max(LEAST_ERROR, _conformal(_left_out(curve.shape, curve.slots, medians, points)))
+        return max(
+            LEAST_ERROR, conformal_error(_left_out(curve.shape, curve.slots, medians, points))
+        )
     scatter = [_miss(curve, executors, rate) for executors, rate in points]
-    return max(PRIOR_ERRORS[len(medians)], _conformal(scatter))
-
-
-def _conformal(errors: Sequence[float]) -> float:
-    """The error that the next one exceeds in 1 - COVERAGE of the cases, from n of them.
-
-    That is the k-th smallest, k = ceil((n + 1) x COVERAGE). Of fewer than four, even the largest is too small: half as
-    much again.
-    """
-    place = math.ceil((len(errors) + 1) * COVERAGE)
-    ordered = sorted(errors)
-    return ordered[place - 1] if place <= len(ordered) else 1.5 * ordered[-1]
+    return max(PRIOR_ERRORS[len(medians)], conformal_error(scatter))
 
 
 def _contradiction(medians: Sequence[tuple[int, float]]) -> str:

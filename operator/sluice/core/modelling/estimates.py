@@ -3,9 +3,12 @@
 `Learned` is for positive numbers that differ from one time to the next, such as downtimes: lognormal, because they
 are products of causes and have a long tail. Until the first observation the prior speaks. From then on the level is
 that of the observations alone; only the spread, which few observations cannot tell, still leans on the prior.
+
+`conformal_error` is for models that have errors instead: how wrong they were tells how wrong they will be.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean
 
@@ -45,8 +48,10 @@ class Learned:
     observed: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(0 < number < math.inf for number in (self.median, self.spread, *self.observed)):
-            raise ValueError(f"{self}: all numbers are positive and finite")
+        if not all(0 < number < math.inf for number in (self.median, self.spread)):
+            raise ValueError(f"{self}: the median and the spread are positive and finite")
+        if not all(LEAST <= number <= MOST for number in self.observed):
+            raise ValueError(f"{self}: observations are between {LEAST} and {MOST}")
 
     def with_observation(self, number: float) -> "Learned":
         """One more observation; what is not finite, or negative, is none."""
@@ -54,6 +59,10 @@ class Learned:
             return self
         kept = min(max(number, LEAST), MOST)
         return replace(self, observed=(*self.observed, kept)[-MEMORY:])
+
+    def with_history(self, numbers: Iterable[float]) -> "Learned":
+        """What was observed before, in the place of what is known here."""
+        return replace(self, observed=tuple(float(number) for number in numbers)[-MEMORY:])
 
     def quantile(self, share: float) -> float:
         """The number that the next one exceeds in 1 - share of the cases; share is in (0, 1)."""
@@ -80,3 +89,14 @@ class Learned:
         squares = sum((log - middle) ** 2 for log in logs) + PRIOR_WEIGHT * self.spread**2
         spread = math.sqrt(squares / (PRIOR_WEIGHT + count - 1))
         return middle, spread * math.sqrt(1 + 1 / count)
+
+
+def conformal_error(errors: Sequence[float]) -> float:
+    """The error that the next one exceeds in 1 - COVERAGE of the cases (split conformal; Lei et al., 2018).
+
+    Of n errors that is the k-th smallest, k = ceil((n + 1) x COVERAGE). Of fewer than four even the largest is too
+    small: half as much again.
+    """
+    place = math.ceil((len(errors) + 1) * COVERAGE)
+    ordered = sorted(errors)
+    return ordered[place - 1] if place <= len(ordered) else 1.5 * ordered[-1]

@@ -19,17 +19,7 @@ from sluice.core.modelling.capacity import (
 from sluice.core.modelling.shapes import Shape, Slots
 from sluice.core.series import NoData
 from sluice.errors import CorruptState
-
-PUBLISHED = {
-    2: 36_522,
-    5: 83_495,
-    8: 129_612,
-    11: 195_827,
-    14: 220_976,
-    17: 288_421,
-    20: 319_741,
-    23: 369_729,
-}
+from tests.unit.core.modelling.published import CAPACITIES
 
 executors = st.integers(1, 200)
 rates = st.floats(1, 1e9)
@@ -55,21 +45,21 @@ def staircase(number: int) -> float:
 
 @pytest.mark.parametrize("tasks", [None, 24], ids=["5.13", "5.13 with its 24 partitions"])
 def test_the_published_profile_is_a_straight_line(tasks: int | None) -> None:
-    found = fitted(measured(*PUBLISHED.items(), tasks=tasks))
+    found = fitted(measured(*CAPACITIES.items(), tasks=tasks))
     assert found.curve.shape is Shape.LINEAR
     assert found.curve.intercept == pytest.approx(6_371, abs=1)
     assert found.curve.slope == pytest.approx(15_934, abs=1)
-    residuals = [abs(rate - found.rate(number)) for number, rate in PUBLISHED.items()]
+    residuals = [abs(rate - found.rate(number)) for number, rate in CAPACITIES.items()]
     assert max(residuals) == pytest.approx(14_187, abs=1)
     assert found.rate(24) == pytest.approx(388_800, abs=100)
     assert found.rate(24) == pytest.approx(376_000, rel=0.04)
 
 
 def test_the_range_of_the_published_profile_holds_what_was_measured() -> None:
-    found = fitted(measured(*PUBLISHED.items()))
+    found = fitted(measured(*CAPACITIES.items()))
     inside = [
         found.estimate(number).low <= rate <= found.estimate(number).high
-        for number, rate in PUBLISHED.items()
+        for number, rate in CAPACITIES.items()
     ]
     assert all(inside)
     assert found.estimate(11).high < 1.35 * found.estimate(11).low
@@ -139,20 +129,20 @@ def test_contradicting_measurements_widen_the_range() -> None:
 
 
 def test_one_wild_measurement_among_three_does_no_harm() -> None:
-    calm = measured(*PUBLISHED.items(), *PUBLISHED.items())
+    calm = measured(*CAPACITIES.items(), *CAPACITIES.items())
     spiked = calm.with_observation(11, 195_827_000)
     assert fitted(spiked).rate(24) == fitted(calm).rate(24)
 
 
 def test_production_moves_the_capacity() -> None:
-    model = measured(*PUBLISHED.items())
-    for number, rate in [*PUBLISHED.items()] * MEMORY_PER_SCALE_OUT:
+    model = measured(*CAPACITIES.items())
+    for number, rate in [*CAPACITIES.items()] * MEMORY_PER_SCALE_OUT:
         model = model.with_observation(number, rate * 0.7)
     assert fitted(model).rate(24) == pytest.approx(0.7 * 388_800, rel=1e-3)
 
 
 def test_outside_the_measured_scale_outs_the_range_is_wider() -> None:
-    found = fitted(measured(*PUBLISHED.items()))
+    found = fitted(measured(*CAPACITIES.items()))
     near, far = found.estimate(23), found.estimate(60)
     assert far.high / far.low > near.high / near.low
 
