@@ -9,12 +9,12 @@ from unittest.mock import Mock
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from sluice.agent import exposition, spark, state
+from sluice.agent import exposition, reading, state
 from sluice.agent.polling import SELDOM, Poller
+from sluice.agent.reading import Query
 from sluice.agent.records import StateLayout
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
-from sluice.agent.spark import Query
 from tests.agent.building import BEGIN, document, kafka
 
 WAITING = {"message": "Waiting for next trigger", "isDataAvailable": True, "isTriggerActive": False}
@@ -36,9 +36,6 @@ class Text:
     def json(self) -> str:
         self.times_read += 1
         return self.text
-
-    def hashCode(self) -> int:  # noqa: N802  # Java's name
-        return id(self)
 
 
 class Nothing:
@@ -94,6 +91,14 @@ class Program:
 
     def queries(self) -> tuple[Query, ...]:
         return tuple(self.running.values())
+
+    def new_reports(self, queries: Sequence[Query]) -> dict[str, str]:
+        new = {}
+        for query in queries:
+            last = query.java.lastProgress()
+            if last is not None and query.code != str(id(last)):
+                query.code, new[query.run_id] = str(id(last)), last.json()
+        return new
 
     def forget(self, run: str) -> None:
         self.running.pop(run)
@@ -273,7 +278,7 @@ def test_the_layout_of_the_state_is_the_checkpoints(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layouts = [StateLayout(3, "rocksdb")]
-    monkeypatch.setattr(spark, "state_layout", lambda _: layouts.pop())
+    monkeypatch.setattr(reading, "state_layout", lambda _: layouts.pop())
     operator = {"numRowsTotal": 7, "memoryUsedBytes": 700, "numShufflePartitions": 5}
     java = program.starts("run-1", "orders")
     java.report(run="run-1", stateOperators=[operator])
@@ -307,8 +312,8 @@ def test_the_layout_is_read_from_what_the_query_took_from_its_offset_log(
     context = chain.streamingQuery.return_value.getLatestExecutionContext.return_value
     context.offsetSeqMetadata.return_value = Text(json.dumps({"batchWatermarkMs": 0, "conf": conf}))
 
-    assert spark.state_layout(chain) == StateLayout(3, told)
-    assert spark.state_layout(JavaQuery()) is None
+    assert reading.state_layout(chain) == StateLayout(3, told)
+    assert reading.state_layout(JavaQuery()) is None
 
 
 def test_a_spark_that_does_not_tell_the_layout_is_believed_by_its_progress(

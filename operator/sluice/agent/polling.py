@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from sluice.agent import executors, logs, spark
+from sluice.agent import executors, logs, progress, reading
 from sluice.agent.latency import Timing
+from sluice.agent.progress import Progress
+from sluice.agent.reading import Query
 from sluice.agent.records import Failure, Record, StateLayout
 from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
-from sluice.agent.spark import Query, Spark
+from sluice.agent.spark import Spark
 
 PERIOD_SECONDS = 1.0
 SELDOM = 5
@@ -121,27 +123,28 @@ class Poller:
             return tuple(_lost(record, exit_code) for record in self.snapshot.records)
         records = {record.label: record for record in self.snapshot.records}
         all_run = self._spark.learn_queries()
-        for query in self._spark.queries():
+        queries = self._spark.queries()
+        reports = self._spark.new_reports(queries)
+        for query in queries:
             record = _record_of(query, records, self._now())
             records.pop(record.label, None)  # the latest to run come last
-            records[record.label] = self._read(query, record, all_run)
+            report = reports.get(query.run_id)
+            if report is not None:  # so it lives, and is not stuck in a batch
+                records[record.label] = _with_newest(query, record, progress.parse(report))
+            else:
+                records[record.label] = self._with_silence(query, record, all_run)
         return _without_oldest_ended(tuple(records.values()))
 
-    def _read(self, query: Query, record: Record, all_run: bool) -> Record:
-        known = _with_new_progress(query, record)
-        if known is not record:
-            return known  # it reports, so it lives, and is not stuck in a batch
+    def _with_silence(self, query: Query, record: Record, all_run: bool) -> Record:
+        """Find out why a query reports nothing: it works, it waits, or it is over."""
         if all_run or query.java.isActive():
-            return self._with_activity(query, record)
-        known = _with_new_progress(query, record)  # the last word, spoken since we looked
+            if self._polls % SELDOM:
+                return record
+            return record.with_activity(reading.activity_of(query.java), self._now())
+        last = reading.last_progress(query.java)  # the last word, spoken since we looked
+        record = record if last is None else _with_newest(query, record, last)
         self._spark.forget(query.run_id)
-        return known.with_end(spark.failure_of(query.java))
-
-    def _with_activity(self, query: Query, record: Record) -> Record:
-        """Ask what a query does that reports nothing."""
-        if self._polls % SELDOM:
-            return record
-        return record.with_activity(spark.activity_of(query.java), self._now())
+        return record.with_end(reading.failure_of(query.java))
 
     def _timed(self, records: tuple[Record, ...]) -> tuple[Record, ...]:
         timings = [self._timings.get() for _ in range(self._timings.qsize())]
@@ -167,13 +170,13 @@ def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
     return Record(label=label, name=query.name, id=query.id, run_id=query.run_id, started_at=now)
 
 
-def _with_new_progress(query: Query, record: Record) -> Record:
-    for progress in spark.new_progress(query, record.last):
-        record = record.with_progress(progress)
+def _with_newest(query: Query, record: Record, newest: Progress) -> Record:
+    for trigger in reading.new_progress(query.java, newest, record.last):
+        record = record.with_progress(trigger)
     batch = record.last_batch
     if record.layout is None and batch and batch.state and batch.run_id == query.run_id:
         seen = StateLayout(batch.state.partitions, batch.state.provider)
-        return replace(record, layout=spark.state_layout(query.java) or seen)
+        return replace(record, layout=reading.state_layout(query.java) or seen)
     return record
 
 

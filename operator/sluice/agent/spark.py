@@ -1,28 +1,24 @@
-"""All that the agent asks of Spark about sessions and queries; every py4j call for reading is here.
+"""The application, its sessions and its queries, as they come and go; what a query tells is in `reading`.
 
 It holds Java handles only: one call each, where pyspark's objects convert a hundred progresses at a time.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import urllib.parse
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import kafka, progress
-from sluice.agent.progress import Progress
-from sluice.agent.records import Activity, Failure, StateLayout
+from sluice.agent import kafka
+from sluice.agent.bulk import Bulk
+from sluice.agent.reading import Query
 
-_LONGEST_MESSAGE = 1024
 _STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
-_STATE_PARTITIONS = "spark.sql.shuffle.partitions"
-_STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
-_ASKING_SOURCES = "Getting offsets from"
+_NO_CODE = "0"  # Java's identity hash of null
 
 
 @dataclass(frozen=True)
@@ -34,17 +30,6 @@ class Application:
     ui_port: int | None
 
 
-@dataclass
-class Query:
-    """A run of a query: Java's handle, what never changes of it, and the last progress that was read."""
-
-    java: Any
-    name: str | None
-    id: str
-    run_id: str
-    last_hash: int | None = None
-
-
 class Spark:
     """The sessions and queries of the program, as they come and go."""
 
@@ -54,6 +39,7 @@ class Spark:
         self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         self._queries: dict[str, Query] = {}
         self._application: tuple[Any, Application] | None = None
+        self._bulk: tuple[Any, Bulk] | None = None
 
     def add_session(self, session: Any) -> None:
         """Remember a session that the program made."""
@@ -114,6 +100,24 @@ class Spark:
         with self._lock:
             return tuple(self._queries.values())
 
+    def new_reports(self, queries: Sequence[Query]) -> dict[str, str]:
+        """Return the last progress, as JSON, of each run that has a new one since it was asked for."""
+        context = self.context()
+        if context is None or not queries:
+            return {}
+        if self._bulk is None or self._bulk[0] is not context:
+            self._bulk = (context, Bulk(context._jvm))
+        codes = self._bulk[1].codes([query.java for query in queries])
+        new = [
+            query
+            for index, query in enumerate(queries)
+            if codes[index] not in (_NO_CODE, query.code)
+        ]
+        texts = self._bulk[1].progress([query.java for query in new]) if new else []
+        for index, query in enumerate(queries):
+            query.code = codes[index]
+        return {query.run_id: texts[index] for index, query in enumerate(new)}
+
     def offsets_by_time(self, run_id: str, source: str) -> kafka.OffsetsByTime:
         """Open a Kafka source of a known run, to ask for its offsets by time."""
         with self._lock:
@@ -141,79 +145,6 @@ def _active_context() -> Any:
     # pyspark is looked up, never imported: that is the program's to do.
     context_class = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     return getattr(context_class, "_active_spark_context", None)
-
-
-def new_progress(query: Query, seen: Progress | None) -> list[Progress]:
-    """Return the triggers since the one that was seen, oldest first; Spark keeps the last hundred."""
-    last = query.java.lastProgress()
-    # To render a progress costs Java more than all else here, so that it is asked for a new one only.
-    code = None if last is None else last.hashCode()
-    if code == query.last_hash:
-        return []
-    query.last_hash = code
-    newest = progress.parse(last.json())
-    if seen is None or seen.run_id != newest.run_id or newest.batch_id > _next_batch(seen):
-        return _since(query.java.recentProgress(), seen)
-    return [newest]
-
-
-def _next_batch(seen: Progress) -> int:
-    """Return the batch that follows a trigger; an idle one has the number of the batch to come."""
-    return seen.batch_id + 1 if seen.is_batch else seen.batch_id
-
-
-def _since(recent: Any, seen: Progress | None) -> list[Progress]:
-    found = []
-    for index in range(len(recent) - 1, -1, -1):
-        trigger = progress.parse(recent[index].json())
-        if seen is not None and trigger.key == seen.key:
-            break
-        found.append(trigger)
-    return found[::-1]
-
-
-def activity_of(query: Any) -> Activity:
-    """Return what a query does now: work on a batch, look for new rows, or wait."""
-    status = json.loads(query.status().json())
-    doing = str(status["message"])
-    is_at_work = status["isTriggerActive"] and not doing.startswith(_ASKING_SOURCES)
-    return Activity(doing=doing, in_batch=bool(is_at_work))
-
-
-def state_layout(query: Any) -> StateLayout | None:
-    """Return the settings that the checkpoint fixes, as the running query took them from its offset log.
-
-    The session does not tell: it keeps what the program asked for. None where this Spark has other names.
-    """
-    try:
-        metadata = query.streamingQuery().getLatestExecutionContext().offsetSeqMetadata().json()
-        settings = json.loads(metadata)["conf"]
-        provider = settings[_STATE_PROVIDER].rpartition(".")[2]
-        partitions = int(settings[_STATE_PARTITIONS])
-    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
-        return None
-    return StateLayout(partitions, _PROVIDERS.get(provider, provider))
-
-
-def failure_of(query: Any) -> Failure | None:
-    """Return the root cause of a query's end; None if it was stopped."""
-    exception = query.exception()
-    if exception.isEmpty():
-        return None
-    cause = exception.get()
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    message = cause.getMessage() or cause.toString()
-    return Failure(error_class=_error_class(cause), message=message[:_LONGEST_MESSAGE])
-
-
-def _error_class(cause: Any) -> str:
-    """Prefer Spark's name of the condition; an error from elsewhere has only its Java class."""
-    methods = {method.getName() for method in cause.getClass().getMethods()}
-    for name in ("getCondition", "getErrorClass"):  # Spark 4, Spark 3
-        if name in methods:
-            return str(getattr(cause, name)() or cause.getClass().getName())
-    return str(cause.getClass().getName())
 
 
 def _describe(context: Any) -> Application:
