@@ -111,6 +111,11 @@ def test_capacity_that_no_shape_explains_is_a_reason() -> None:
     )
 
 
+def test_no_capacity_is_negative() -> None:
+    found = fitted(measured((4, 1_000), (8, 100_000)))
+    assert (found.rate(1), found.estimate(1).low, found.estimate(1).high) == (0, 0, 0)
+
+
 def test_nothing_measured_is_a_reason() -> None:
     assert isinstance(CapacityModel().fitted(), NoData)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.modelling.estimates import MEMORY, Estimate, Learned
+from sluice.core.modelling.estimates import MEMORY, Estimate, Learned, conformal_error
 
 PRIOR = Learned(median=80, spread=0.4)
 
@@ -31,6 +31,24 @@ def test_one_observation_replaces_the_level_of_the_prior() -> None:
     found = taught(5).estimate()
     assert found.value == pytest.approx(5)
     assert found.observations == 1
+
+
+def test_the_level_of_one_observation_is_as_uncertain_as_the_observation() -> None:
+    found = taught(5).estimate()
+    assert found.high == pytest.approx(5 * math.exp(1.2816 * 0.4 * math.sqrt(2)), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        pytest.param([0.2], 0.3, id="one is too small by half"),
+        pytest.param([0.3, 0.1, 0.2], 0.45, id="three are too few"),
+        pytest.param([0.4, 0.1, 0.2, 0.3], 0.4, id="four are just enough"),
+        pytest.param([index / 10 for index in range(1, 10)], 0.8, id="the eighth of nine"),
+    ],
+)
+def test_former_errors_tell_the_next_one(errors: list[float], expected: float) -> None:
+    assert conformal_error(errors) == pytest.approx(expected)
 
 
 def test_equal_observations_narrow_the_range() -> None:

@@ -188,6 +188,13 @@ def test_a_rate_limit_for_normal_load_removes_all_headroom() -> None:
     assert recovered(free).seconds < 180
 
 
+def test_a_backlog_is_worked_off_no_faster_than_the_limit() -> None:
+    limited = Pace(capacity=8_000, period=10, most_rows=50_000)
+    outage = Outage(downtime=60, interval=10)
+    found = recovered(predicted_recovery(constant_load(2_500), outage, limited))
+    assert found.batches == pytest.approx([35, 17.5, 8.75])
+
+
 def test_a_limit_above_what_a_period_needs_costs_nothing() -> None:
     outage = Outage(downtime=60, interval=10)
     roomy = Pace(capacity=8_000, period=10, most_rows=80_000)
