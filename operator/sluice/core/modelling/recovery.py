@@ -8,8 +8,8 @@ since. The first batch takes all of it, each later one what arrived during the o
 T is the capacity in rows per second, b0 the seconds that a batch takes however few rows it has. N is the first n with
 c(n) < 1 s, or c(n) <= the trigger period. With b0 the batches need not get that short: at a utilisation rho they tend
 to c* = b0 / (1 - rho). So it is enough, too, that of the outage itself less than 5 % of c* is left, after at least
-rho / (1 - rho) batches. The rule of phoebe.md 4.2, c(n) < 1.05 c*, stops at the same n in the cases of interest, but
-not at high utilisation: c* grows beyond c(0), and more load would seem to recover faster.
+rho / (1 - rho) batches. The rule of phoebe.md 4.2, c(n) < 1.05 c*, stops no later, and mostly at the same n below a
+utilisation of 0.65. Further up it fails: c* grows beyond c(0), and more load would seem to recover faster.
 """
 
 import math
