@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +79,12 @@ def test_rows_from_before_the_oldest_known_instant_are_left_out() -> None:
     known = timeline((0, {"a": 100}), (10, {"a": 60}))
 
     assert known.ages(batch(a=(0, 100))).count == pytest.approx(40)
+
+
+def test_a_compacted_topic_counts_its_rows_not_its_offsets() -> None:
+    half = replace(batch(a=(0, 100)), rows=50)
+
+    assert timeline((0, {"a": 100}), (1, {"a": 0})).ages(half).count == pytest.approx(50)
 
 
 def test_a_partition_that_was_added_has_no_offsets_at_earlier_instants() -> None:

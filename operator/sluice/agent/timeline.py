@@ -66,11 +66,10 @@ class Timeline:
         if not self.instants:
             return Histogram()
         ranges = batch.ranges()
-        unknown = self._rows_before(self.instants[0], ranges)
         counting = _Counting()
         for age in self._grid(batch.committed_at):
             instant = max(batch.committed_at - age, self.instants[0])
-            counting.add(age, self._rows_before(instant, ranges) - unknown)
+            counting.add(age, self._rows_before(instant, ranges))
             if counting.is_complete:
                 break
         return counting.histogram().scaled(batch.weight())
