@@ -126,7 +126,7 @@ def job(
     if request.node.stash.get(_FAILED, False):
         _show(cluster, made, operator)
     cluster.delete("StreamJob", namespace, name)
-    made.wait_until_gone(seconds=90)
+    made.wait_until_gone(seconds=180)
 
 
 _FAILED = pytest.StashKey[bool]()

@@ -39,7 +39,7 @@ def running(cluster: Cluster, namespace: str, body: Json) -> Iterator[Job]:
         yield job
     finally:
         cluster.delete("StreamJob", namespace, job.name)
-        job.wait_until_gone(seconds=90)
+        job.wait_until_gone(seconds=180)
 
 
 @pytest.fixture(scope="module")
