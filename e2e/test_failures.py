@@ -69,4 +69,4 @@ def test_the_condition_tells_what_to_mend(
         )
     finally:
         cluster.delete("StreamJob", namespace, name)
-        job.wait_until_gone(seconds=60)
+        job.wait_until_gone(seconds=180)
