@@ -57,6 +57,7 @@ def watched(
         job.wait_until_ready()
         yield job, sending
         sending.terminate()
+        sending.communicate()
 
 
 def queries_of_panels(job: Job) -> dict[str, str]:
