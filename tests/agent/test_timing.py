@@ -230,7 +230,7 @@ def test_rows_that_retention_has_removed_are_left_out_and_cost_no_search_each_ti
     driver.commits(0, 12.0, a=(40, 45))
     assert driver.ages().count == 0
     first = len(topic.asked)
-    driver.commits(1, 25.0, a=(45, 52))
+    driver.commits(1, 20.0, a=(45, 52))
     assert driver.ages().count == pytest.approx(2)
     assert len(topic.asked) - first < 20
 
