@@ -84,10 +84,16 @@ def prometheus(cluster: Cluster, namespace: str) -> Iterator[Prometheus]:
 
 
 @pytest.fixture(scope="session")
-def operator(cluster: Cluster, run_name: str, namespace: str) -> Iterator[str]:
+def definitions(cluster: Cluster) -> None:
+    """The CRDs, served."""
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "crds/")
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", "crds/")
+
+
+@pytest.fixture(scope="session")
+def operator(cluster: Cluster, run_name: str, namespace: str, definitions: None) -> Iterator[str]:
     """The operator, installed by Helm; the name of its namespace."""
     home = f"{run_name}-system"
-    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "crds/")
     _helm(
         *("install", "sluice", "charts/sluice", "--namespace", home, "--create-namespace"),
         *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{namespace}}}"),

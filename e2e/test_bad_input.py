@@ -20,14 +20,16 @@ def named(row: Row) -> Json:
     return merged(row.body, {"metadata": {"name": f"wrong-{ROWS.index(row)}"}})
 
 
-def test_the_api_server_takes_what_the_rows_start_from(cluster: Cluster, namespace: str) -> None:
+def test_the_api_server_takes_what_the_rows_start_from(
+    cluster: Cluster, namespace: str, definitions: None
+) -> None:
     words = ("create", "--dry-run=server", "-n", namespace, "-f", "-")
     assert "created" in cluster.kubectl(*words, text=to_yaml(GOOD))
 
 
 @pytest.mark.parametrize("row", _BY_SERVER, ids=lambda row: row.rule)
 def test_the_api_server_refuses_it(
-    cluster: Cluster, namespace: str, operator: str, row: Row
+    cluster: Cluster, namespace: str, definitions: None, row: Row
 ) -> None:
     words = ("create", "-n", namespace, "-f", "-")
     done = cluster.kubectl_process(*words, text=to_yaml(row.body))

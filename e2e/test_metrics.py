@@ -56,8 +56,9 @@ def watched(
         sending = load.start_sending("watched-in", rate=RATE, records=RATE * SECONDS)
         job.wait_until_ready()
         yield job, sending
-        sending.terminate()
-        sending.communicate()
+        if sending.poll() is None:
+            sending.terminate()
+            sending.communicate()
 
 
 def queries_of_panels(job: Job) -> dict[str, str]:
@@ -114,13 +115,18 @@ def test_the_status_tells_what_is_attained(
     watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
 ) -> None:
     job, _ = watched
-    met = job.wait(
-        "an account of its objective",
+    job.wait(
+        "an objective that is met",
         lambda resource: condition(resource, "ObjectivesMet")["status"] == "True",
         seconds=240,
     )
+    # The first minutes of a young job count against it: rows waited for its driver.
+    met = job.wait(
+        "more good time than bad",
+        lambda resource: resource["status"]["slo"].get("attainment", 0) > 0.5,
+        seconds=240,
+    )
     assert condition(met, "MetricsAvailable")["reason"] == "Scraped"
-    assert met["status"]["slo"]["attainment"] > 0.5
     assert met["status"]["summary"]["slo"].endswith("%/99%")
 
 
