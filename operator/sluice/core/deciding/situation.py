@@ -1,0 +1,164 @@
+"""All that a decision is made from: what is measured now, what was, what is forecast, and what was learned.
+
+Times are seconds from now, the past is negative; rates are rows per second. What could not be measured is `NoData`
+with its reason, never a zero.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Downtimes
+from sluice.core.modelling.latency import LatencyModel
+from sluice.core.series import Measured, NoData
+
+
+class Activity(StrEnum):
+    """What the job is busy with."""
+
+    STEADY = "Steady"
+    STARTING = "Starting"
+    RESCALING = "Rescaling"
+    RECOVERING = "Recovering"
+    """After a failure, until the lag is back where it was."""
+
+
+class Mode(StrEnum):
+    """What becomes of a decision (spec.scaling.mode)."""
+
+    OFF = "Off"
+    OBSERVE = "Observe"
+    APPROVE = "Approve"
+    AUTO = "Auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The numbers of executors that are allowed, both ends included."""
+
+    smallest: int
+    largest: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.smallest <= self.largest:
+            raise ValueError(f"{self}: 1 <= smallest <= largest")
+
+    def clipped(self, executors: int) -> int:
+        """The nearest number that is allowed."""
+        return min(max(executors, self.smallest), self.largest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """What the owner was promised: seconds of latency and of recovery, rows per second; None is no promise."""
+
+    latency: float | None = None
+    recovery: float | None = None
+    throughput: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Rates to come at ascending seconds from now, with the range in which four of five lie, and the model's name."""
+
+    times: tuple[float, ...]
+    rates: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    model: str
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.times), len(self.rates), len(self.low), len(self.high)}
+        if lengths != {len(self.times)} or not self.times:
+            raise ValueError(
+                "a forecast has as many rates, lows and highs as times, and at least one"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """How the query makes batches: seconds per batch on top of its rows, the trigger's period, rows per batch.
+
+    A period of 0 starts a batch when the one before has ended; `most_rows` of None is no limit.
+    """
+
+    overhead: float = 0.0
+    period: float = 0.0
+    most_rows: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """What is measured of the job now.
+
+    arrival      rows per second that arrive at the source
+    processing   rows per second that are processed
+    lag          rows that have arrived and are not committed
+    latency      seconds, at the objective's percentile, over the last two minutes
+    cpu          the busy share of the executors' processors, 0 to 1
+    busy         the share of time in which a batch runs, 0 to 1
+    commit_age   seconds since the last batch was committed
+    batch        seconds that the last batch took
+    """
+
+    arrival: Measured = NoData("not measured")
+    processing: Measured = NoData("not measured")
+    lag: Measured = NoData("not measured")
+    latency: Measured = NoData("not measured")
+    cpu: Measured = NoData("not measured")
+    busy: Measured = NoData("not measured")
+    commit_age: Measured = NoData("not measured")
+    batch: Measured = NoData("not measured")
+    age: float = 0.0
+    """Seconds since the newest of these was measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """What was learned of the job."""
+
+    capacity: CapacityModel = field(default_factory=CapacityModel)
+    latency: LatencyModel = field(default_factory=LatencyModel)
+    downtimes: Downtimes = field(default_factory=Downtimes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """The executors that were wanted at a moment of the past (seconds from now, negative), and whether that was done."""
+
+    at: float
+    executors: int
+    applied: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """A job at one moment.
+
+    `at` is the moment itself, in seconds since 1970. `executors` is the number that was last asked for, `running` the
+    number that is there. `history` has (seconds from now, rows per second) in ascending order, and gaps where nothing
+    was measured. `wishes` are the former decisions, the oldest first.
+    """
+
+    at: float
+    bounds: Bounds
+    executors: int
+    running: int
+    observed: Observations
+    history: tuple[tuple[float, float], ...] = ()
+    forecast: Forecast | NoData = NoData("nothing was forecast")
+    models: Models = field(default_factory=Models)
+    targets: Targets = field(default_factory=Targets)
+    batching: Batching = field(default_factory=Batching)
+    activity: Activity = Activity.STEADY
+    mode: Mode = Mode.AUTO
+    uptime: float = 0.0
+    """Seconds since the driver's first batch."""
+    since_rescale: float | None = None
+    """Seconds since executors were last changed, None if never."""
+    live: bool = True
+    """Whether the driver can add and remove executors without a restart."""
+    wishes: tuple[Wish, ...] = ()
+    notes: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that a policy remembers of itself from one decision to the next (`Decision.notes`)."""
