@@ -13,6 +13,9 @@ from sluice.core.modelling.downtime import Downtimes
 from sluice.core.modelling.latency import LatencyModel
 from sluice.core.series import Measured, NoData
 
+NOT_MEASURED = NoData("not measured")
+NOT_FORECAST = NoData("nothing was forecast")
+
 
 class Activity(StrEnum):
     """What the job is busy with."""
@@ -102,14 +105,14 @@ class Observations:
     batch        seconds that the last batch took
     """
 
-    arrival: Measured = NoData("not measured")
-    processing: Measured = NoData("not measured")
-    lag: Measured = NoData("not measured")
-    latency: Measured = NoData("not measured")
-    cpu: Measured = NoData("not measured")
-    busy: Measured = NoData("not measured")
-    commit_age: Measured = NoData("not measured")
-    batch: Measured = NoData("not measured")
+    arrival: Measured = NOT_MEASURED
+    processing: Measured = NOT_MEASURED
+    lag: Measured = NOT_MEASURED
+    latency: Measured = NOT_MEASURED
+    cpu: Measured = NOT_MEASURED
+    busy: Measured = NOT_MEASURED
+    commit_age: Measured = NOT_MEASURED
+    batch: Measured = NOT_MEASURED
     age: float = 0.0
     """Seconds since the newest of these was measured."""
 
@@ -125,7 +128,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """The executors that were wanted at a moment of the past (seconds from now, negative), and whether that was done."""
+    """The executors that were wanted at a moment of the past (negative seconds), and whether that was done."""
 
     at: float
     executors: int
@@ -147,7 +150,7 @@ class Situation:
     running: int
     observed: Observations
     history: tuple[tuple[float, float], ...] = ()
-    forecast: Forecast | NoData = NoData("nothing was forecast")
+    forecast: Forecast | NoData = NOT_FORECAST
     models: Models = field(default_factory=Models)
     targets: Targets = field(default_factory=Targets)
     batching: Batching = field(default_factory=Batching)
