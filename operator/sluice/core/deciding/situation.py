@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sluice.core.forecasting.forecast import Forecast as Forecast
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
 from sluice.core.modelling.latency import LatencyModel
@@ -59,24 +60,6 @@ class Targets:
     latency: float | None = None
     recovery: float | None = None
     throughput: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """Rates to come at ascending seconds from now, with the range in which four of five lie, and the model's name."""
-
-    times: tuple[float, ...]
-    rates: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    model: str
-
-    def __post_init__(self) -> None:
-        lengths = {len(self.times), len(self.rates), len(self.low), len(self.high)}
-        if lengths != {len(self.times)} or not self.times:
-            raise ValueError(
-                "a forecast has as many rates, lows and highs as times, and at least one"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

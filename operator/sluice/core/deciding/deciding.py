@@ -1,0 +1,28 @@
+"""From a situation to a decision: the wish of a policy, and what the guards make of it."""
+
+from dataclasses import replace
+
+from sluice.core.deciding.decision import Decision, Policy, Veto
+from sluice.core.deciding.guards import Settings, guarded
+from sluice.core.deciding.situation import Mode, Situation
+
+DEFAULTS = Settings()
+
+
+def decide(situation: Situation, policy: Policy, settings: Settings = DEFAULTS) -> Decision:
+    """Decide how many executors a job should have from now on."""
+    wish = policy(situation)
+    answer = guarded(situation, settings, wish.executors)
+    if isinstance(answer, Veto):
+        return replace(wish, executors=_present(situation), veto=answer)
+    if answer == wish.executors:
+        return replace(wish, executors=answer)
+    reason = f"{wish.reason}; {answer} of these are allowed"
+    return replace(wish, executors=situation.bounds.clipped(answer), reason=reason)
+
+
+def _present(situation: Situation) -> int:
+    """The number that there is; where bounds have changed, the nearest that is allowed."""
+    if situation.mode is Mode.OFF:
+        return situation.executors
+    return situation.bounds.clipped(situation.executors)

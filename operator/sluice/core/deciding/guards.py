@@ -1,0 +1,185 @@
+"""What may keep a wish from being done: a chain of small rules, each of which lets it pass, lessens it or vetoes it.
+
+The order matters: first whether the facts can be trusted, then whether this is a time to act, then how far to go, and
+last who may act at all. No rule ever leads outside the bounds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sluice.core.deciding.decision import Veto
+from sluice.core.deciding.situation import Activity, Mode, Situation
+from sluice.core.series import NoData
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blackout:
+    """A daily window without rescaling, in local time; it begins on the given days, or on every day.
+
+    An end that is not after the start is on the next day.
+    """
+
+    start: time
+    end: time
+    days: frozenset[str] = frozenset()
+    time_zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        unknown = self.days - frozenset(DAYS)
+        if unknown:
+            raise ValueError(f"days {sorted(unknown)}: write them as {', '.join(DAYS)}")
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError) as error:
+            raise ValueError(
+                f"time zone {self.time_zone!r} is unknown: write it as Europe/Berlin, or UTC"
+            ) from error
+
+    def covers(self, at: float) -> bool:
+        """Whether a moment, in seconds since 1970, is in the window."""
+        now = datetime.fromtimestamp(at, UTC).astimezone(ZoneInfo(self.time_zone))
+        clock, today = now.time().replace(tzinfo=None), DAYS[now.weekday()]
+        if self.start < self.end:
+            return self.start <= clock < self.end and self._begins(today)
+        yesterday = DAYS[(now - timedelta(days=1)).weekday()]
+        late = clock >= self.start and self._begins(today)
+        return late or (clock < self.end and self._begins(yesterday))
+
+    def _begins(self, day: str) -> bool:
+        return not self.days or day in self.days
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How far the guards let a policy go. Times are in seconds; None is no limit."""
+
+    staleness: float = 120.0
+    """Numbers that are older are no basis for a change."""
+    cooldown: float = 60.0
+    """The least time between two rescales."""
+    blackouts: tuple[Blackout, ...] = ()
+    max_step: int | None = None
+    """The most executors that one decision adds or removes."""
+    error_budget: float | None = None
+    """Seconds that the objective may still be missed; without any, no saving is worth an outage."""
+    grant: int | None = None
+    """The most executors that the pool of several jobs gives to this one."""
+    approved: int | None = None
+    """The number that a person has approved, where the mode asks for that."""
+
+
+Guard = Callable[[Situation, Settings, int], int | Veto]
+
+
+def fresh_data(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Act on what is known now: old numbers change nothing, missing ones never shrink a job."""
+    observed = situation.observed
+    if observed.age > settings.staleness:
+        return Veto(
+            "fresh data",
+            f"the newest numbers are {observed.age:.0f} s old, more than {settings.staleness:.0f} s",
+        )
+    if wish < situation.executors and isinstance(observed.arrival, NoData):
+        return Veto("fresh data", f"no shrinking blindly: {observed.arrival.reason}")
+    return wish
+
+
+def activity(situation: Situation, _: Settings, wish: int) -> int | Veto:
+    """Leave a job alone that starts or is rescaled; one that recovers may grow."""
+    recovering = situation.activity is Activity.RECOVERING
+    if situation.activity is Activity.STEADY or (recovering and wish > situation.executors):
+        return wish
+    return Veto("activity", f"the job is {situation.activity.value.lower()}")
+
+
+def cooldown(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Let a rescale show its effect before the next."""
+    since = situation.since_rescale
+    if since is None or since >= settings.cooldown:
+        return wish
+    return Veto("cool-down", f"rescaled {since:.0f} s ago, less than {settings.cooldown:.0f} s")
+
+
+def blackout(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Keep the windows free in which the owner wants no rescale."""
+    for window in settings.blackouts:
+        if window.covers(situation.at):
+            return Veto(
+                "blackout",
+                f"no rescaling from {window.start:%H:%M} to {window.end:%H:%M} {window.time_zone}",
+            )
+    return wish
+
+
+def bounds(situation: Situation, _: Settings, wish: int) -> int | Veto:
+    """Stay within what the owner allows."""
+    return situation.bounds.clipped(wish)
+
+
+def max_step(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Go no further at once than allowed."""
+    if settings.max_step is None:
+        return wish
+    lowest, highest = (
+        situation.executors - settings.max_step,
+        situation.executors + settings.max_step,
+    )
+    return min(max(wish, lowest), highest)
+
+
+def budget(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Save nothing at the price of an objective that is already missed."""
+    left = settings.error_budget
+    if wish >= situation.executors or left is None or left > 0:
+        return wish
+    return Veto("budget", "the error budget is used up, and shrinking has an outage of its own")
+
+
+def grant(_: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Take no more than the pool gives."""
+    return wish if settings.grant is None else min(wish, settings.grant)
+
+
+def mode(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """Act only where the owner lets the operator act."""
+    match situation.mode:
+        case Mode.AUTO:
+            return wish
+        case Mode.APPROVE if settings.approved == wish:
+            return wish
+        case Mode.APPROVE:
+            return Veto("mode", f"{wish} executors wait for an approval")
+        case Mode.OBSERVE:
+            return Veto("mode", f"{wish} executors would be taken if the mode were Auto")
+        case Mode.OFF:
+            return Veto("mode", "scaling is off")
+
+
+GUARDS: tuple[Guard, ...] = (
+    fresh_data,
+    activity,
+    cooldown,
+    blackout,
+    bounds,
+    max_step,
+    budget,
+    grant,
+    mode,
+)
+
+
+def guarded(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+    """What the guards make of a wish. To leave a job as it is needs no permission, as long as that is allowed."""
+    wish = situation.bounds.clipped(wish if settings.grant is None else min(wish, settings.grant))
+    for guard in GUARDS:
+        if wish == situation.executors:
+            return wish
+        answer = guard(situation, settings, wish)
+        if isinstance(answer, Veto):
+            return answer
+        wish = answer
+    return situation.bounds.clipped(wish)

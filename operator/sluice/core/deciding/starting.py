@@ -1,0 +1,53 @@
+"""The capacity of a job that nobody has profiled, from what it does this minute.
+
+A job that processes r rows per second while it works a share u of the time could do r / u (the true rate of DS2:
+Kalavri et al., OSDI 2018), and so many executors more or less change that in proportion. Batches work for nothing
+during their fixed overhead. With a trigger that never waits a job looks busy at any load: then only the processors
+tell. It is a guess for the first minutes, with the wide range of a single measurement.
+"""
+
+from dataclasses import replace
+
+from sluice.core.deciding.outlook import backlog
+from sluice.core.deciding.situation import Situation
+from sluice.core.modelling.capacity import Capacity
+from sluice.core.series import Measured, NoData
+
+LEAST_USE = 0.02
+"""Below that share of the time the rate per busy second says nothing."""
+
+
+BOTTLENECK = 0.5
+"""A backlog on processors that are less busy has another reason than too few of them."""
+
+
+def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
+    """The capacity that the present rate of processing implies.
+
+    A job with a backlog, of more than so many seconds of work, shows its capacity by itself.
+    """
+    rate = situation.observed.processing
+    if isinstance(rate, NoData):
+        return rate
+    used = 1.0 if _is_saturated(situation, rate, calm) else busy_share(situation)
+    if isinstance(used, NoData):
+        return used
+    if not (used >= LEAST_USE and rate > 0 and situation.running > 0):
+        return NoData("the job works too little to say what it could do")
+    unmeasured = replace(situation.models.capacity, points=())
+    return unmeasured.with_observation(situation.running, rate / min(used, 1.0)).fitted()
+
+
+def busy_share(situation: Situation) -> Measured:
+    """The share of the time in which the job processes rows."""
+    observed, batching = situation.observed, situation.batching
+    if batching.overhead > 0 and not isinstance(observed.busy, NoData):
+        if isinstance(observed.batch, NoData) or observed.batch <= 0:
+            return observed.batch if isinstance(observed.batch, NoData) else NoData("no batch yet")
+        return observed.busy * max(0.0, 1 - batching.overhead / observed.batch)
+    return observed.busy if batching.period > 0 else observed.cpu
+
+
+def _is_saturated(situation: Situation, rate: float, calm: float) -> bool:
+    cpu = situation.observed.cpu
+    return backlog(situation, rate, calm) > 0 and (isinstance(cpu, NoData) or cpu >= BOTTLENECK)
