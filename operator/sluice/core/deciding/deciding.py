@@ -1,7 +1,11 @@
-"""From a situation to a decision: the wish of a policy, and what the guards make of it."""
+"""From a situation to a decision: the wish of a policy, and what the guards make of it.
+
+Both see the situation in its compact form (`compacting`), so that a stored one gives the same decision again.
+"""
 
 from dataclasses import replace
 
+from sluice.core.deciding.compacting import compacted
 from sluice.core.deciding.decision import Decision, Policy, Veto
 from sluice.core.deciding.guards import Settings, guarded
 from sluice.core.deciding.situation import Mode, Situation
@@ -11,6 +15,7 @@ DEFAULTS = Settings()
 
 def decide(situation: Situation, policy: Policy, settings: Settings = DEFAULTS) -> Decision:
     """Decide how many executors a job should have from now on."""
+    situation = compacted(situation)
     wish = policy(situation)
     answer = guarded(situation, settings, wish.executors)
     if isinstance(answer, Veto):

@@ -1,0 +1,165 @@
+"""A situation as it is stored: without what is no number, rounded, and with thinned history.
+
+Decisions are made on this form, so that a stored situation gives the same decision again. Compacting twice changes
+nothing. A few hundred points of history say as much as thousands: what is forecast from them is in the situation.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from sluice.core.deciding.situation import (
+    NOT_FORECAST,
+    Forecast,
+    Models,
+    Observations,
+    Situation,
+    Wish,
+)
+from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Downtimes
+from sluice.core.modelling.latency import LatencyModel, LatencyPoint
+from sluice.core.series import Measured, NoData
+
+Point = TypeVar("Point")
+
+RECENT = 3600.0
+"""Seconds of history that are kept more densely: policies look back so far."""
+
+MOST_RECENT, MOST_OLDER = 120, 120
+"""Points of history that are kept."""
+
+MOST_FORECAST = 60
+MOST_LATENCIES = 96
+MOST_CAPACITIES = 128
+WISHES = 7200.0
+"""Seconds for which former wishes are remembered."""
+
+
+def compacted(situation: Situation) -> Situation:
+    """The same situation in its stored form."""
+    return replace(
+        situation,
+        at=round(situation.at, 3),
+        observed=_observations(situation.observed),
+        history=_history(situation.history),
+        forecast=_forecast(situation.forecast),
+        models=_models(situation.models),
+        uptime=_seconds(situation.uptime),
+        since_rescale=_elapsed(situation.since_rescale),
+        wishes=_wishes(situation.wishes),
+        notes=_notes(situation.notes),
+    )
+
+
+def rounded(number: float, digits: int = 4) -> float:
+    """So many significant digits."""
+    return float(f"{number:.{digits}g}")
+
+
+def thinned(points: Sequence[Point], most: int) -> tuple[Point, ...]:
+    """Every n-th point, the last one included; all, if they are not too many."""
+    step = max(1, math.ceil(len(points) / most))
+    return tuple(points[::-1][::step][::-1])
+
+
+def _observations(observed: Observations) -> Observations:
+    measured = {
+        field.name: _measured(getattr(observed, field.name))
+        for field in fields(observed)
+        if field.name != "age"
+    }
+    age = observed.age if observed.age >= 0 else math.inf
+    return Observations(**measured, age=_seconds(age))
+
+
+def _measured(number: Measured) -> Measured:
+    if isinstance(number, NoData):
+        return number
+    if not 0 <= number < math.inf:
+        return NoData(f"{number} was measured, which is no quantity")
+    return rounded(number, 6)
+
+
+def _history(history: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Points of the past in their order; what lies in the future was measured by another clock."""
+    known = {
+        round(at, 1): rounded(rate)
+        for at, rate in history
+        if -math.inf < at <= 0 and 0 <= rate < math.inf
+    }
+    points = sorted(known.items())
+    older = [point for point in points if point[0] < -RECENT]
+    recent = points[len(older) :]
+    return (*thinned(older, MOST_OLDER), *thinned(recent, MOST_RECENT))
+
+
+def _forecast(forecast: Forecast | NoData) -> Forecast | NoData:
+    if isinstance(forecast, NoData):
+        return forecast
+    points = zip(forecast.times, forecast.rates, forecast.low, forecast.high, strict=True)
+    finite = [point for point in points if all(map(math.isfinite, point))]
+    if not finite:
+        return NOT_FORECAST
+    times, rates, low, high = zip(*thinned(finite, MOST_FORECAST), strict=True)
+    return Forecast(
+        times=tuple(round(at, 1) for at in times),
+        rates=tuple(map(rounded, rates)),
+        low=tuple(map(rounded, low)),
+        high=tuple(map(rounded, high)),
+        model=forecast.model,
+    )
+
+
+def _models(models: Models) -> Models:
+    capacity, latency = models.capacity, models.latency
+    points = tuple((executors, rounded(rate)) for executors, rate in capacity.points)
+    causes = {
+        cause: learned.with_history(map(rounded, learned.observed))
+        for cause, learned in models.downtimes.causes.items()
+    }
+    return Models(
+        capacity=CapacityModel(slots=capacity.slots, points=points[-MOST_CAPACITIES:]),
+        latency=LatencyModel(
+            profiled=tuple(_latencies(latency.profiled)),
+            observed=tuple(_latencies(latency.observed)),
+        ),
+        downtimes=Downtimes(causes=causes),
+    )
+
+
+def _latencies(points: Sequence[LatencyPoint]) -> Iterator[LatencyPoint]:
+    for point in thinned(points, MOST_LATENCIES):
+        yield replace(point, rate=rounded(point.rate), seconds=rounded(point.seconds))
+
+
+def _wishes(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
+    """Of equal wishes in a row the first and the last: they tell as much as all."""
+    known = [replace(wish, at=round(wish.at, 1)) for wish in wishes if -WISHES <= wish.at < 0]
+    return tuple(
+        wish
+        for place, wish in enumerate(known)
+        if not (
+            0 < place < len(known) - 1
+            and _same(known[place - 1], wish)
+            and _same(wish, known[place + 1])
+        )
+    )
+
+
+def _same(one: Wish, other: Wish) -> bool:
+    return (one.executors, one.applied) == (other.executors, other.applied)
+
+
+def _notes(notes: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: rounded(number, 9) for name, number in notes.items() if math.isfinite(number)}
+
+
+def _seconds(number: float) -> float:
+    return max(0.0, round(number, 1)) if math.isfinite(number) else number
+
+
+def _elapsed(number: float | None) -> float | None:
+    """The seconds since something; a clock that was set back makes them zero."""
+    return None if number is None else _seconds(number)

@@ -1,0 +1,54 @@
+"""A decision in words: what is done, why, what is expected of it, and what speaks against each other candidate."""
+
+from collections.abc import Iterator
+
+from sluice.core.deciding.decision import Candidate, Decision
+from sluice.core.deciding.situation import Situation
+from sluice.core.series import Measured, NoData
+
+HEADER = f"{'executors':>11}  {'rows/s':>12}  {'latency':>9}  {'recovery':>9}"
+
+
+def explained(situation: Situation, decision: Decision) -> tuple[str, ...]:
+    """The lines that explain a decision to its reader."""
+    return tuple(_lines(situation, decision))
+
+
+def _lines(situation: Situation, decision: Decision) -> Iterator[str]:
+    yield f"{_done(situation, decision)}: {decision.reason}"
+    if decision.veto:
+        yield f"kept from it by {decision.veto.guard}: {decision.veto.reason}"
+    expected = (
+        _told("latency", decision.expected_latency),
+        _told("recovery from a lost driver", decision.expected_recovery),
+        _told("smallest recovery target that can be kept", decision.smallest_recovery),
+    )
+    if any(expected):
+        yield f"expected: {', '.join(filter(None, expected))}"
+    if decision.candidates:
+        yield HEADER
+        yield from map(_row, decision.candidates)
+
+
+def _done(situation: Situation, decision: Decision) -> str:
+    current, executors = situation.executors, decision.executors
+    if executors == current:
+        return f"stay at {current} executors"
+    return f"from {current} to {executors} executors, {decision.path.value.lower()}"
+
+
+def _told(name: str, seconds: float | None) -> str:
+    return "" if seconds is None else f"{name} {seconds:.1f} s"
+
+
+def _row(candidate: Candidate) -> str:
+    mark = "->" if candidate.chosen else "  "
+    return (
+        f"{mark} {candidate.executors:>8}  {_number(candidate.capacity, ',.0f'):>12}  "
+        f"{_number(candidate.latency, '.1f', ' s'):>9}  {_number(candidate.recovery, '.0f', ' s'):>9}  "
+        f"{candidate.verdict}"
+    )
+
+
+def _number(measured: Measured, form: str, unit: str = "") -> str:
+    return "-" if isinstance(measured, NoData) else f"{measured:{form}}{unit}"
