@@ -1,0 +1,211 @@
+"""Which model to trust with a load, and how wrong each one was: costly, so made each half hour and kept in between.
+
+The models are ordered from simple to complex. A later one is taken only if it is clearly better than those before it,
+and the one that was trusted until now is left only for one that is better by a margin (hysteresis): otherwise noise
+would choose, and decisions would change with it. Seasons of a day and of a week are asked from seven and eight days on.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Any
+
+import numpy as np
+
+from sluice.core.forecasting.arima import Arima
+from sluice.core.forecasting.cleaning import Cleaned, cleaned_steps
+from sluice.core.forecasting.events import Announced
+from sluice.core.forecasting.fourier import Fourier
+from sluice.core.forecasting.guards import fitted
+from sluice.core.forecasting.last_value import LastValue
+from sluice.core.forecasting.local_trend import LocalTrend
+from sluice.core.forecasting.model import Model, Parameters, Values
+from sluice.core.forecasting.rolling_origin import Errors, rolling_errors, spread_origins
+from sluice.core.forecasting.seasonal_naive import SeasonalNaive
+from sluice.core.forecasting.smoothing import Smoothing
+from sluice.core.modelling.stored import Data, opened, sealed
+from sluice.core.series import NoData
+
+VERSION = 1
+
+LEADS = 30
+"""Steps that a model predicts, at most: of a longer horizon, or of finer samples, several make one."""
+
+ORIGINS = 24
+"""Moments of the past at which each model is tried."""
+
+DAY, WEEK = 86_400.0, 7 * 86_400.0
+
+BETTER = 0.95
+"""A more complex model must have less than this share of the simpler one's error."""
+
+MUCH_BETTER = 0.9
+"""And of the error of the model that was trusted until now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model, what it has learned, and how wrong it was.
+
+    `error` is its mean absolute error by that of the last value one step ahead (MASE; Hyndman and Koehler, 2006).
+    `share` is the same by the mean load, for people. `radii` are rows per second around a forecast of each lead.
+    """
+
+    model: str
+    parameters: Parameters
+    error: float
+    share: float
+    radii: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The trusted model, and all that apply, from the least error to the largest; why the others do not.
+
+    `step` is that of the models in seconds, `factor` the number of samples' steps in one.
+    """
+
+    trusted: str
+    step: float
+    factor: int
+    candidates: tuple[Candidate, ...]
+    refused: tuple[tuple[str, str], ...]
+
+    def candidate(self, model: str) -> Candidate:
+        """One of them by its name."""
+        return next(candidate for candidate in self.candidates if candidate.model == model)
+
+    def to_data(self) -> Data:
+        """Plain data for `from_data`."""
+        return sealed(
+            "ForecastSelection",
+            VERSION,
+            trusted=self.trusted,
+            step=self.step,
+            factor=self.factor,
+            candidates=[
+                {name: getattr(candidate, name) for name in candidate.__slots__}
+                for candidate in self.candidates
+            ],
+            refused=[list(pair) for pair in self.refused],
+        )
+
+
+def select(
+    history: Iterable[tuple[float, float]],
+    horizon: float,
+    step: float,
+    *,
+    former: Selection | None = None,
+    announced: Announced | None = None,
+) -> Selection | NoData:
+    """Fit all models to samples of (seconds from now, rows per second) and find the one to trust.
+
+    Horizon and step are seconds; the step is that of the forecast's times, and of the samples if they are regular.
+    """
+    if not 0 < step <= horizon < inf:
+        raise ValueError(f"step {step} s, horizon {horizon} s: 0 < step <= horizon")
+    factor = ceil(horizon / step / LEADS)
+    ordinary = history if announced is None else announced.taken_out(history)
+    cleaned = cleaned_steps(ordinary, step, factor)
+    if isinstance(cleaned, NoData):
+        return cleaned
+    candidates, refused = _tried(cleaned, ceil(horizon / cleaned.step))
+    return Selection(
+        trusted=_trusted(candidates, former),
+        step=step,
+        factor=factor,
+        candidates=tuple(sorted(candidates, key=lambda candidate: candidate.error)),
+        refused=refused,
+    )
+
+
+def from_data(data: object) -> Selection:
+    """Read what `to_data` wrote. Raises CorruptState."""
+    with opened(data, "ForecastSelection", VERSION) as fields:
+        selection = Selection(
+            trusted=fields["trusted"],
+            step=float(fields["step"]),
+            factor=int(fields["factor"]),
+            candidates=tuple(_candidate(candidate) for candidate in fields["candidates"]),
+            refused=tuple((str(model), str(reason)) for model, reason in fields["refused"]),
+        )
+        selection.candidate(selection.trusted)
+        unknown = {candidate.model for candidate in selection.candidates} - _names(selection)
+        if unknown:
+            raise ValueError(f"models {sorted(unknown)} are not known")
+        return selection
+
+
+def _names(selection: Selection) -> set[str]:
+    return {model.name for model in models(selection.step)}
+
+
+def models(step: float) -> tuple[Model, ...]:
+    """All of them for steps of so many seconds, from simple to complex."""
+    day, week = DAY / step, WEEK / step
+    return (
+        LastValue(),
+        LocalTrend(),
+        Smoothing(),
+        Arima(),
+        SeasonalNaive("SeasonalNaive"),
+        Fourier("Fourier"),
+        SeasonalNaive("SeasonalNaiveDaily", period=day, least=ceil(week)),
+        Fourier("FourierDaily", period=day, least=ceil(week)),
+        SeasonalNaive("SeasonalNaiveWeekly", period=week, least=ceil(week + day)),
+    )
+
+
+def _tried(cleaned: Cleaned, steps: int) -> tuple[list[Candidate], tuple[tuple[str, str], ...]]:
+    values = cleaned.values
+    newest, day = len(values), ceil(DAY / cleaned.step)
+    origins = spread_origins(ORIGINS, first=max(2, newest // 2, newest - day), last=newest - 1)
+    candidates, refused = [], []
+    for model in models(cleaned.step):
+        parameters = fitted(model, values, steps)
+        if isinstance(parameters, NoData):
+            refused.append((model.name, parameters.reason))
+            continue
+        errors = rolling_errors(model, parameters, cleaned, origins=origins, steps=steps)
+        candidates.append(_scored(model.name, parameters, errors, values))
+    return candidates, tuple(refused)
+
+
+def _scored(model: str, parameters: Parameters, errors: Errors, values: Values) -> Candidate:
+    # A load that never changes has no error to compare with, and no level if it is zero.
+    smallest = 1e-9 * float(values.max()) or 1.0
+    change = float(np.abs(np.diff(values)).mean())
+    return Candidate(
+        model=model,
+        parameters=parameters,
+        error=errors.mean() / max(change, smallest),
+        share=errors.mean() / max(float(values.mean()), smallest),
+        radii=errors.radii(),
+    )
+
+
+def _trusted(candidates: list[Candidate], former: Selection | None) -> str:
+    """The first that no later one is clearly better than, or the former one if that is nearly as good."""
+    best = candidates[0]
+    for candidate in candidates[1:]:
+        if candidate.error < BETTER * best.error:
+            best = candidate
+    for candidate in candidates:
+        if (
+            former is not None
+            and candidate.model == former.trusted
+            and best.error >= MUCH_BETTER * candidate.error
+        ):
+            return candidate.model
+    return best.model
+
+
+def _candidate(fields: Mapping[str, Any]) -> Candidate:
+    return Candidate(
+        model=str(fields["model"]),
+        parameters=tuple(float(number) for number in fields["parameters"]),
+        error=float(fields["error"]),
+        share=float(fields["share"]),
+        radii=tuple(float(number) for number in fields["radii"]),
+    )
