@@ -1,0 +1,308 @@
+"""A simulated Spark job as it runs: from event to event, not from tick to tick, so nothing depends on a step.
+
+    batch      takes what has arrived, or as much as the limit allows; its length is drawn when it begins
+    executor   pending, starting, cold until it has worked once, and a while longer with less than its share
+    loss       of an executor: the batch takes longer and another executor comes; of the driver: the batch is lost,
+               all executors are new, and what was not checkpointed is done again
+    rescale    live: executors join when they have started, and leave at the end of a batch; by a restart: as a loss
+               of the driver, but without a replay
+
+What can be seen of all this from outside is the affair of `metrics`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from sluice.core.modelling.rescaling import Path
+from sluice.core.simulation.cohorts import Arrivals, arrivals
+from sluice.core.simulation.plant import Plant
+from sluice.core.simulation.trace import Trace
+
+LOOK_AGAIN = 0.1
+"""Seconds until an idle query looks for new rows again."""
+
+NEVER = math.inf
+
+
+class Loss(StrEnum):
+    """What fails."""
+
+    EXECUTOR = "Executor"
+    DRIVER = "Driver"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Something that is lost at a moment."""
+
+    at: float
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch: its rows by their numbers, and whether it was the first one on some executor."""
+
+    start: float
+    end: float
+    first: float
+    upto: float
+    executors: int
+    cold: bool
+
+    @property
+    def rows(self) -> float:
+        """How many rows it has."""
+        return self.upto - self.first
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return self.end - self.start
+
+
+@dataclass(slots=True, kw_only=True)
+class _Executor:
+    billed_from: float
+    ready: float
+    joined: bool
+    worked: bool = False
+
+
+@dataclass
+class SimulatedJob:
+    """A job on a plant under the load of a trace; `advance` runs it, `rescale` changes it."""
+
+    plant: Plant
+    trace: Trace
+    seed: int
+    executors: int
+    failures: Sequence[Failure] = ()
+    now: float = 0.0
+    batches: list[Batch] = field(default_factory=list)
+    down_until: float | None = None
+    happened: list[Failure] = field(default_factory=list)
+    """Failures that struck; without a driver there is nothing to lose."""
+
+    def __post_init__(self) -> None:
+        self._chance = np.random.default_rng(self.seed)
+        self.arrivals: Arrivals = arrivals(self.trace)
+        self._rows: list[float] = self.arrivals.rows.tolist()
+        self._rates: list[float] = self.arrivals.rates.tolist()
+        self.committed = 0.0
+        self.worked = 0.0
+        """Slot-seconds that tasks took."""
+        self._checkpointed = (0.0, 0.0)
+        self._replay = 0.0
+        self._reload = 0.0
+        self._batch: Batch | None = None
+        self._next_start = 0.0
+        self._spent = 0.0
+        self._left = sorted(self.failures, key=lambda failure: failure.at)
+        self._pods = self._fresh_pods(self.executors, after=0.0)
+
+    # What is asked of it from outside.
+
+    @property
+    def is_down(self) -> bool:
+        """Whether there is no driver."""
+        return self.down_until is not None
+
+    @property
+    def ready(self) -> int:
+        """Executors that can work now."""
+        return sum(pod.ready <= self.now for pod in self._pods) if not self.is_down else 0
+
+    @property
+    def executor_seconds(self) -> float:
+        """The price so far: seconds of pods from their start to their end."""
+        return self._spent + sum(max(0.0, self.now - pod.billed_from) for pod in self._pods)
+
+    @property
+    def lag(self) -> float:
+        """Rows that have arrived and are not committed."""
+        return self.arrived(self.now) - self.committed
+
+    def arrived(self, at: float) -> float:
+        """The rows that have arrived by a moment."""
+        second = min(int(at), len(self._rates) - 1)
+        return self._rows[second] + self._rates[second] * (at - second)
+
+    @property
+    def batch_since(self) -> float | None:
+        """When the running batch began, if one runs."""
+        return self._batch.start if self._batch else None
+
+    def batches_since(self, at: float) -> list[Batch]:
+        """The batches that were committed after a moment, in their order."""
+        found = []
+        for batch in reversed(self.batches):
+            if batch.end <= at:
+                break
+            found.append(batch)
+        return found[::-1]
+
+    def advance(self, to: float) -> None:
+        """Let everything happen until a moment, that moment included."""
+        while (at := self._next_event()) <= to:
+            self.now = at
+            self._happen()
+        self.now = to
+
+    def rescale(self, executors: int, path: Path) -> None:
+        """Change the number of executors. Without a driver, the next one comes with the new number."""
+        if self.is_down:
+            self._pods = self._resized_while_down(executors)
+        elif path is Path.RESTART or not self.plant.live:
+            self._lose_driver(self._drawn(self.plant.restart), executors, replay=False)
+        else:
+            self._rescale_live(executors)
+        self.executors = executors
+
+    # Events, in the order in which they are looked for.
+
+    def _next_event(self) -> float:
+        failing = self._left[0].at if self._left else NEVER
+        if self.down_until is not None:
+            return min(failing, self.down_until)
+        return min(failing, self._batch.end if self._batch else self._start_possible())
+
+    def _start_possible(self) -> float:
+        first_ready = min(pod.ready for pod in self._pods)
+        return max(self.now, self._next_start, first_ready)
+
+    def _happen(self) -> None:
+        if self._left and self._left[0].at <= self.now:
+            self._fail(self._left.pop(0))
+        elif self.down_until is not None:
+            self.down_until = None
+        elif self._batch:
+            self._commit(self._batch)
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        first, arrived = self.committed, self.arrived(self.now)
+        if arrived - first < 1:
+            self._next_start = self.now + max(LOOK_AGAIN, self.plant.period)
+            return
+        working = [pod for pod in self._pods if pod.ready <= self.now]
+        upto = min(arrived, first + (self.plant.most_rows or NEVER))
+        new = sum(not pod.worked for pod in working) / len(working)
+        self._batch = Batch(
+            start=self.now,
+            end=self.now + self._length(upto - first, working, new),
+            first=first,
+            upto=upto,
+            executors=len(working),
+            cold=new > 0,
+        )
+        for pod in working:
+            pod.worked = True
+
+    def _length(self, rows: float, working: Sequence[_Executor], new: float) -> float:
+        share = sum(self._share(pod) for pod in working)
+        capacity = self.plant.capacity(len(working), share * self.plant.cores)
+        seconds = self.plant.overhead + (rows + self._replay) / capacity
+        seconds *= math.exp(self._chance.normal(0.0, self.plant.noise))
+        if new:
+            seconds += self._drawn(self.plant.cold) + self.plant.state_reload * new
+        seconds += self._reload
+        self.worked += (rows + self._replay) / self.plant.task_rate
+        self._replay = self._reload = 0.0
+        return seconds
+
+    def _share(self, pod: _Executor) -> float:
+        if not pod.joined:
+            return 1.0
+        since = max(0.0, self.now - pod.ready)
+        return 1.0 - self.plant.unevenness * math.exp(-since / self.plant.spreading)
+
+    def _commit(self, batch: Batch) -> None:
+        self.batches.append(batch)
+        self.committed = batch.upto
+        self._batch = None
+        self._next_start = max(self.now, batch.start + self.plant.period)
+        at, _ = self._checkpointed
+        if self.now - at >= self.plant.checkpoint:
+            self._checkpointed = (self.now, self.committed)
+
+    # What goes wrong, and what is changed.
+
+    def _fail(self, failure: Failure) -> None:
+        if self.is_down:
+            return
+        self.happened.append(failure)
+        if failure.loss is Loss.DRIVER:
+            downtime = self._drawn(self.plant.driver_loss)
+            self._lose_driver(downtime, self.executors, replay=True)
+        else:
+            self._lose_executor()
+
+    def _lose_driver(self, downtime: float, executors: int, *, replay: bool) -> None:
+        self._release(self._pods, tail=0.0)
+        self.down_until = self.now + downtime
+        self._batch = None
+        self._next_start = self.down_until
+        self._replay = self.committed - self._checkpointed[1] if replay else 0.0
+        self._reload = 0.0
+        self._pods = self._fresh_pods(executors, after=self.down_until)
+
+    def _fresh_pods(self, executors: int, after: float) -> list[_Executor]:
+        return [
+            _Executor(billed_from=self.now, ready=after, joined=False) for _ in range(executors)
+        ]
+
+    def _resized_while_down(self, executors: int) -> list[_Executor]:
+        self._release(self._pods[executors:], tail=0.0)
+        kept = self._pods[:executors]
+        return kept + self._fresh_pods(executors - len(kept), after=self.down_until or self.now)
+
+    def _lose_executor(self) -> None:
+        lost = self._pods.pop(0)
+        self._release([lost], tail=0.0)
+        self._pods.append(self._joining())
+        moved = self.plant.state_reload / len(self._pods)
+        if self._batch is None:
+            self._reload += moved
+        elif any(pod.ready <= self.now for pod in self._pods):
+            delay = self._drawn(self.plant.executor_loss) + moved
+            self._batch = _delayed(self._batch, delay)
+        else:
+            self._batch = None
+
+    def _rescale_live(self, executors: int) -> None:
+        before = len(self._pods)
+        # The youngest go first: they have the least state.
+        victims = self._pods[executors:]
+        self._release(victims, tail=self.plant.decommissioning)
+        self._pods = self._pods[:executors]
+        self._pods += [self._joining() for _ in range(executors - before)]
+        # What moves to new executors is loaded when they begin to work.
+        self._reload += self.plant.state_reload * max(0, before - executors) / before
+
+    def _joining(self) -> _Executor:
+        runs = self.now + self._drawn(self.plant.pending)
+        ready = runs + self._drawn(self.plant.start)
+        return _Executor(billed_from=runs, ready=ready, joined=True)
+
+    def _release(self, pods: Sequence[_Executor], tail: float) -> None:
+        self._spent += sum(max(0.0, self.now + tail - pod.billed_from) for pod in pods)
+
+    def _drawn(self, median: float) -> float:
+        return median * math.exp(self._chance.normal(0.0, self.plant.spread)) if median else 0.0
+
+
+def _delayed(batch: Batch, seconds: float) -> Batch:
+    return Batch(
+        start=batch.start,
+        end=batch.end + seconds,
+        first=batch.first,
+        upto=batch.upto,
+        executors=batch.executors,
+        cold=batch.cold,
+    )

@@ -1,0 +1,218 @@
+"""Models from what was seen of a running job: batches, latencies, and what followed an outage.
+
+    overhead    the seconds that a batch takes without rows: what batches of different sizes have in common
+    capacity    rows per second beyond the overhead, of warm batches that are long enough to tell
+    latency     while nothing has changed for a while
+    downtime    from the loss until the next batch begins, and what that batch takes longer than its rows explain
+
+A batch tells the capacity even of a job that is not saturated, because its rows and its length are known. The first
+batch on cold executors tells nothing of it; what it takes longer is part of the outage that made them cold.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sluice.core.deciding.situation import Models
+from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.latency import LatencyPoint
+from sluice.core.series import NoData
+from sluice.core.simulation.metrics import BatchReport
+
+SPACING = 10.0
+"""Seconds between two batches that are remembered for the overhead, so that the memory is an hour long."""
+MEMORY = 360
+
+CAPACITY_WINDOW = 60.0
+LATENCY_WINDOW = 120.0
+"""Seconds that one observation of each sums up."""
+
+TELLING = 2.0
+"""A batch tells the capacity if it is so many times as long as its overhead, ..."""
+SURE = 0.1
+"""... and if the error of the overhead is below this share of the rest."""
+
+UNEXPECTED = 1.25
+"""A batch that is so many times as long as its rows explain was held up."""
+
+NOISE = 0.05
+"""Of the logarithm of a batch's length, to weigh batches against the prior of the overhead."""
+
+SETTLING = 180.0
+"""Seconds after which a change of executors is over."""
+
+NOTICED = 1.0
+"""Seconds; a shorter outage is not told from noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overhead:
+    """The seconds that a batch takes without rows, and their standard error."""
+
+    seconds: float
+    error: float
+
+    def lets_tell(self, batch: BatchReport) -> bool:
+        """Whether the rest of a batch says how fast its rows were."""
+        rest = batch.seconds - self.seconds
+        return (
+            batch.rows > 0 and batch.seconds > TELLING * self.seconds and self.error < SURE * rest
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """What made a job stop, when, and the seconds that batches took longer since then."""
+
+    cause: Cause
+    at: float
+    excess: float = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no batch ran at all."""
+        return self.cause in (Cause.DRIVER_LOSS, Cause.RESCALE_RESTART)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experience:
+    """What was learned so far, and what it needs to go on."""
+
+    models: Models = field(default_factory=Models)
+    overhead: float = 0.0
+    remembered: tuple[BatchReport, ...] = ()
+    pending: tuple[BatchReport, ...] = ()
+    outage: Outage | None = None
+    latency_at: float = 0.0
+
+    def with_outage(self, cause: Cause, at: float) -> "Experience":
+        """Something made the job stop; what interrupts a complete outage is part of it."""
+        if self.outage and self.outage.is_complete:
+            return self
+        return replace(self, outage=Outage(cause=cause, at=at), pending=())
+
+    def with_batches(self, batches: Sequence[BatchReport], now: float) -> "Experience":
+        """The batches since the last time."""
+        found = self
+        for batch in batches:
+            found = found._with_outage_of(batch)
+        if found.outage and not found.outage.is_complete and now - found.outage.at > SETTLING:
+            found = found._settled(found.outage)
+        if found.outage:
+            return found
+        return found._with_steady([batch for batch in batches if not batch.cold])
+
+    def with_latency(self, point: LatencyPoint, now: float) -> "Experience":
+        """A latency at a steady rate; one per window is enough."""
+        if now - self.latency_at < LATENCY_WINDOW:
+            return self
+        latency = self.models.latency.with_observation(point)
+        return replace(self, models=replace(self.models, latency=latency), latency_at=now)
+
+    def expected(self, batch: BatchReport, capacity: Capacity | NoData) -> float:
+        """The seconds that its rows explain; all of them, where nothing is known."""
+        if isinstance(capacity, NoData):
+            return batch.seconds
+        return self.overhead + batch.rows / capacity.rate(batch.executors)
+
+    def _with_outage_of(self, batch: BatchReport) -> "Experience":
+        outage = self.outage
+        if outage is None or batch.end <= outage.at:
+            return self
+        expected = self.expected(batch, self.models.capacity.fitted())
+        excess = batch.seconds - expected if batch.seconds > UNEXPECTED * expected else 0.0
+        if not outage.is_complete:
+            return replace(self, outage=replace(outage, excess=outage.excess + excess))
+        if batch.start < outage.at:
+            return self
+        return self._closed(outage, batch.start - outage.at + excess)
+
+    def _settled(self, outage: Outage) -> "Experience":
+        # Without a capacity nobody knows how long the batches should have taken.
+        if isinstance(self.models.capacity.fitted(), NoData):
+            return replace(self, outage=None)
+        return self._closed(outage, outage.excess)
+
+    def _closed(self, outage: Outage, seconds: float) -> "Experience":
+        downtimes = self.models.downtimes.with_observation(outage.cause, max(NOTICED, seconds))
+        return replace(self, models=replace(self.models, downtimes=downtimes), outage=None)
+
+    def _with_steady(self, batches: Sequence[BatchReport]) -> "Experience":
+        if not batches:
+            return self
+        remembered = list(self.remembered)
+        for batch in batches:
+            if not remembered or abs(batch.start - remembered[-1].start) >= SPACING:
+                remembered.append(batch)
+        found = replace(
+            self, remembered=tuple(remembered[-MEMORY:]), pending=(*self.pending, *batches)
+        )
+        if found.pending[-1].end - found.pending[0].start < CAPACITY_WINDOW:
+            return found
+        return found._with_capacity()
+
+    def _with_capacity(self) -> "Experience":
+        overhead = fitted_overhead(self.remembered)
+        capacity = self.models.capacity
+        for executors, rate in measured_capacities(self.pending, overhead):
+            capacity = capacity.with_observation(executors, rate)
+        return replace(
+            self,
+            models=replace(self.models, capacity=capacity),
+            overhead=overhead.seconds,
+            pending=(),
+        )
+
+
+def measured_capacities(
+    batches: Iterable[BatchReport], overhead: Overhead
+) -> tuple[tuple[int, float], ...]:
+    """Rows per second beyond the overhead, for each number of executors with batches that can tell."""
+    telling = [batch for batch in batches if overhead.lets_tell(batch)]
+    return tuple(
+        (
+            executors,
+            sum(batch.rows for batch in group)
+            / sum(batch.seconds - overhead.seconds for batch in group),
+        )
+        for executors, group in sorted(_by_executors(telling).items())
+    )
+
+
+def fitted_overhead(batches: Sequence[BatchReport]) -> Overhead:
+    """What batches of different sizes have in common: seconds = overhead + rows / capacity(executors).
+
+    Least squares of the relative errors, with the capacities eliminated. Batches of one size say nothing; then the
+    prior holds, which is half of the shortest batch, give or take as much.
+    """
+    if not batches:
+        return Overhead(seconds=0.0, error=math.inf)
+    shortest = min(batch.seconds for batch in batches)
+    prior = (NOISE / (0.5 * shortest)) ** 2
+    above, below = prior * shortest / 2, prior
+    for group in _by_executors(batches).values():
+        more_above, more_below = _evidence(group)
+        above, below = above + more_above, below + more_below
+    seconds = min(max(above / below, 0.0), shortest)
+    return Overhead(seconds=seconds, error=NOISE / math.sqrt(below))
+
+
+def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:
+    weighted = [(1 / batch.seconds**2, batch) for batch in group]
+    rows = sum(weight * batch.rows for weight, batch in weighted)
+    squares = sum(weight * batch.rows**2 for weight, batch in weighted)
+    if squares <= 0:
+        return 0.0, 0.0
+    products = sum(weight * batch.rows * batch.seconds for weight, batch in weighted)
+    seconds = sum(weight * batch.seconds for weight, batch in weighted)
+    weights = sum(weight for weight, _ in weighted)
+    return seconds - rows * products / squares, max(0.0, weights - rows**2 / squares)
+
+
+def _by_executors(batches: Iterable[BatchReport]) -> dict[int, list[BatchReport]]:
+    groups: dict[int, list[BatchReport]] = defaultdict(list)
+    for batch in batches:
+        groups[batch.executors].append(batch)
+    return groups

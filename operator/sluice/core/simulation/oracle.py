@@ -1,0 +1,66 @@
+"""The policy that knows the future: the load to come, and what the plant can do. The bound that nobody can beat.
+
+It has the smallest number of executors with which every row is in time and every failure, whenever it strikes, would
+be recovered from within the target. It runs on an ideal plant, where executors come and go at once and cost nothing
+but their time: so its price is that of the promises alone. Only failures themselves are never foreseen.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.situation import Situation
+from sluice.core.modelling.recovery import Recovered
+from sluice.core.simulation.plant import Plant
+from sluice.core.simulation.trace import Trace
+from sluice.core.simulation.truth import STEP, load_from, true_pace, true_recovery
+from sluice.core.simulation.watching import EPOCH
+
+UNLUCKY = 1.28
+"""Standard deviations: it is ready for downtimes that nine of ten do not exceed."""
+
+
+def ideal(plant: Plant) -> Plant:
+    """The plant without the price of a rescale."""
+    return replace(
+        plant,
+        live=True,
+        pending=0.0,
+        start=0.0,
+        cold=0.0,
+        unevenness=0.0,
+        state_reload=0.0,
+        decommissioning=0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oracle:
+    """The true plant, the true load, and the time between two decisions."""
+
+    plant: Plant
+    trace: Trace
+    interval: float
+
+    def __call__(self, situation: Situation) -> Decision:
+        """Take the smallest number of executors that keeps all promises until the next decision."""
+        bounds, now = self.plant.bounds, int(situation.at - EPOCH)
+        sufficient = (
+            executors
+            for executors in range(bounds.smallest, bounds.largest + 1)
+            if self._is_enough(executors, now)
+        )
+        found = next(sufficient, bounds.largest)
+        return Decision(wanted=found, executors=found, reason="it knows the future")
+
+    def _is_enough(self, executors: int, now: int) -> bool:
+        coming = load_from(self.trace, now)
+        pace = true_pace(self.plant, executors)
+        rates = zip(coming.times, coming.rates, strict=True)
+        batch = pace.ordinary(max(rate for at, rate in rates if at <= self.interval + STEP))
+        waited = max(self.plant.period, batch) + max(batch, self.plant.overhead)
+        if waited + self.plant.floor > self.plant.latency:
+            return False
+        unlucky = self.plant.driver_loss * math.exp(UNLUCKY * self.plant.spread)
+        recovery = true_recovery(self.plant, self.trace, now, executors, unlucky)
+        return isinstance(recovery, Recovered) and recovery.seconds <= self.plant.recovery

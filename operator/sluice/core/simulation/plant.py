@@ -1,0 +1,165 @@
+"""What a simulated job is like: a frozen record of all that a run depends on, and a few of them by name.
+
+Numbers of Spark plants are of the orders that were measured on a small cluster: a batch on a cold executor takes many
+seconds however few rows it has, executors need 8 to 18 s until they have registered, a new driver 50 to 110 s to its
+first commit, executors that joined a stateful query got a quarter of the tasks of the old one for a while. `phoebe` is
+no Spark: it has the capacity, the outages and the latencies of the published Flink runs (phoebe.md 2.8 g, 5.11, 5.13),
+whose records flow without batches, which a short trigger period and a constant latency stand for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sluice.core.deciding.situation import Bounds
+from sluice.core.simulation.suites import PEAK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plant:
+    """A job and its cluster. Durations are in seconds and the medians of what is drawn, rates in rows per second."""
+
+    name: str
+    bounds: Bounds
+    peak: float
+    """The rate that the highest point of a trace of the suites stands for."""
+    latency: float
+    """The bound that its owner promises for 95 % of the rows."""
+    recovery: float = 180.0
+    """The target of a recovery (phoebe.md 2.6)."""
+
+    task_rate: float
+    """Rows per second of one task."""
+    cores: int = 1
+    tasks: int | None = None
+    """Tasks of the slowest stage, its partitions; None divides the work as finely as there are slots."""
+    skew: float = 1.0
+    """How much larger the largest partition is than the mean."""
+    contention: float = 0.0
+    """The share of its work that a slot loses for each other slot."""
+
+    overhead: float = 0.5
+    """Of a batch, however few rows it has."""
+    period: float = 0.0
+    """Of the trigger; 0 starts a batch when the one before has ended."""
+    most_rows: float | None = None
+    """maxOffsetsPerTrigger."""
+    floor: float = 0.0
+    """Latency that every row has on top of its batch."""
+
+    pending: float = 2.0
+    """Until an executor's pod runs."""
+    start: float = 12.0
+    """From there until the executor has registered."""
+    cold: float = 8.0
+    """That the first batch on new executors takes longer."""
+    unevenness: float = 0.0
+    """The share of its work that an executor does not get at first when it joins others."""
+    spreading: float = 240.0
+    """Until that has fallen to a third."""
+    state_reload: float = 0.0
+    """To load all state again; a rescale loads the part that moves."""
+    decommissioning: float = 30.0
+    """That a pod lives on when it is no longer used."""
+
+    live: bool = True
+    """Whether executors come and go without a restart."""
+    restart: float = 45.0
+    """Without a driver, when the operator restarts it."""
+    driver_loss: float = 60.0
+    """The same after a failure."""
+    executor_loss: float = 8.0
+    """That a batch takes longer when an executor dies in it."""
+    checkpoint: float = 0.0
+    """Between two checkpoints; what came since the last one is replayed after a failure. 0 commits each batch."""
+
+    spread: float = 0.2
+    """Of the logarithm of these durations."""
+    noise: float = 0.05
+    """Of the logarithm of a batch's duration."""
+    measurement_noise: float = 0.02
+    """Of the logarithm of a measured rate."""
+    scrape_interval: float = 15.0
+    scrape_delay: float = 2.0
+    """From a measurement until it can be read."""
+
+    def capacity(self, executors: int, effective: float | None = None) -> float:
+        """Rows per second of so many executors, whose work is spread over so many slots as are effective.
+
+        With p equal tasks on c slots that is the staircase p / ceil(p / c) of phoebe.md 4.3.
+        """
+        slots = executors * self.cores
+        busy = float(slots)
+        if self.tasks is not None:
+            waves = -(-self.tasks // slots)
+            busy = self.tasks / (waves - 1 + self.skew)
+        lost = 1 + self.contention * (slots - 1)
+        return self.task_rate * min(busy, slots if effective is None else effective) / lost
+
+
+STATELESS = Plant(
+    name="spark-stateless",
+    bounds=Bounds(smallest=1, largest=16),
+    peak=40_000,
+    latency=5.0,
+    task_rate=4_000,
+    overhead=0.4,
+    cold=6.0,
+    driver_loss=50.0,
+    restart=35.0,
+)
+
+STATEFUL = Plant(
+    name="spark-stateful",
+    bounds=Bounds(smallest=2, largest=24),
+    peak=50_000,
+    latency=10.0,
+    task_rate=4_000,
+    tasks=24,
+    skew=1.15,
+    overhead=0.8,
+    unevenness=0.6,
+    state_reload=20.0,
+    cold=8.0,
+)
+
+WIDE = Plant(
+    name="spark-wide",
+    bounds=Bounds(smallest=1, largest=24),
+    peak=120_000,
+    latency=15.0,
+    recovery=300.0,
+    task_rate=5_000,
+    cores=2,
+    tasks=48,
+    contention=0.004,
+    overhead=1.0,
+    period=5.0,
+    unevenness=0.4,
+    state_reload=30.0,
+    cold=10.0,
+    driver_loss=75.0,
+    restart=55.0,
+)
+
+PHOEBE = Plant(
+    name="phoebe",
+    bounds=Bounds(smallest=2, largest=24),
+    peak=PEAK,
+    latency=2.0,
+    task_rate=15_934,
+    overhead=0.1,
+    period=0.5,
+    floor=0.4,
+    pending=0.0,
+    start=0.0,
+    cold=0.0,
+    live=False,
+    restart=60.0,
+    driver_loss=124.0,
+    executor_loss=124.0,
+    checkpoint=10.0,
+    spread=0.1,
+    decommissioning=0.0,
+)
+
+PLANTS: Mapping[str, Plant] = {plant.name: plant for plant in (STATELESS, STATEFUL, WIDE, PHOEBE)}

@@ -1,0 +1,53 @@
+"""What is true of a plant and a trace, for those who may know it: the oracle, and the judge.
+
+Policies never see it. It answers with the recursion of `modelling.recovery`, fed with the plant's own numbers.
+"""
+
+from sluice.core.modelling.load import Load, load
+from sluice.core.modelling.recovery import Outage, Pace, Recovered, Recovery, predicted_recovery
+from sluice.core.series import NoData
+from sluice.core.simulation.plant import Plant
+from sluice.core.simulation.trace import Trace
+
+STEP = 10
+"""Seconds that a point of a load sums up."""
+
+AHEAD = 600
+"""Seconds that are looked at."""
+
+
+def load_from(trace: Trace, now: int) -> Load:
+    """The load that is to come from a second on."""
+    rates = trace.rates[min(now, trace.seconds - 1) :][:AHEAD]
+    found = load(
+        (float(at), float(rates[at : at + STEP].mean())) for at in range(0, len(rates), STEP)
+    )
+    if isinstance(found, NoData):
+        raise ValueError(f"trace {trace.name} has no second {now}")
+    return found
+
+
+def true_pace(plant: Plant, executors: int) -> Pace:
+    """How a plant works with so many executors, all of them warm."""
+    return Pace(
+        capacity=plant.capacity(executors),
+        overhead=plant.overhead,
+        period=plant.period,
+        most_rows=plant.most_rows,
+    )
+
+
+def true_recovery(
+    plant: Plant, trace: Trace, now: int, executors: int, downtime: float
+) -> Recovery:
+    """The recovery from a loss of the driver at a second, if no executor comes or goes."""
+    coming, pace = load_from(trace, now), true_pace(plant, executors)
+    interval = max(plant.checkpoint, plant.period, min(pace.ordinary(coming.rate(0.0)), AHEAD))
+    return predicted_recovery(coming, Outage(downtime=downtime, interval=interval), pace)
+
+
+def is_feasible(plant: Plant, trace: Trace, at: float) -> bool:
+    """Whether the largest number of executors recovers within the target from an ordinary loss of the driver."""
+    downtime = plant.driver_loss + plant.cold + plant.state_reload
+    recovery = true_recovery(plant, trace, int(at), plant.bounds.largest, downtime)
+    return isinstance(recovery, Recovered) and recovery.seconds <= plant.recovery

@@ -1,0 +1,182 @@
+"""The situation of a simulated job, from its scrapes alone: what gathering is for a real one.
+
+The moment of a failure is known, as Kubernetes tells the operator of pods that end. All else comes from scrapes that
+are old enough to have been read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.situation import (
+    Activity,
+    Batching,
+    Observations,
+    Situation,
+    Targets,
+    Wish,
+)
+from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.latency import LatencyPoint
+from sluice.core.series import Measured, NoData
+from sluice.core.simulation.learning import Experience
+from sluice.core.simulation.metrics import BatchReport, Scrape
+from sluice.core.simulation.plant import Plant
+
+EPOCH = 1_767_225_600.0
+"""When runs begin, in seconds since 1970: a Thursday, the first day of 2026."""
+
+RECENT = 60.0
+"""Seconds over which rates and shares are averaged."""
+
+WISHES = 3600.0
+"""Seconds for which former decisions are remembered; policies look back an hour at most."""
+
+HISTORY = 2 * 86_400.0
+"""Seconds of load that are remembered."""
+
+CALM = 120.0
+"""Seconds without a change after which a job is steady enough to learn its latency."""
+
+TOLERANCE = 1.5
+"""A lag of so many times what was normal is over."""
+
+
+@dataclass
+class Watcher:
+    """What is known of a job, from one decision to the next."""
+
+    plant: Plant
+    targets: Targets
+    executors: int
+    experience: Experience = field(default_factory=Experience)
+    history: list[tuple[float, float]] = field(default_factory=list)
+    scrapes: list[Scrape] = field(default_factory=list)
+    wishes: list[Wish] = field(default_factory=list)
+    notes: Mapping[str, float] = field(default_factory=dict)
+    rescaled_at: float | None = None
+    changed_at: float = 0.0
+    first_batch: float | None = None
+    last_batch: BatchReport | None = None
+    normal_lag: float = 0.0
+    recovering: bool = False
+
+    def failed(self, cause: Cause, at: float) -> None:
+        """A failure was seen."""
+        self.experience = self.experience.with_outage(cause, at)
+        self.changed_at = at
+        self.recovering = True
+        if cause is Cause.DRIVER_LOSS:
+            self.first_batch = None
+
+    def decided(self, decision: Decision, at: float) -> None:
+        """Remember a decision, and what it changed."""
+        applied = decision.executors != self.executors
+        self.notes = decision.notes
+        self.wishes = [wish for wish in self.wishes if wish.at >= at - WISHES]
+        self.wishes.append(Wish(at=at, executors=decision.wanted, applied=applied))
+        if applied:
+            self.experience = self.experience.with_outage(decision.path.cause, at)
+            self.executors = decision.executors
+            self.rescaled_at = self.changed_at = at
+            if decision.path.cause is Cause.RESCALE_RESTART:
+                self.first_batch = None
+
+    def saw(self, scrape: Scrape, now: float) -> None:
+        """Take in a scrape."""
+        self.scrapes = [known for known in self.scrapes if known.at > scrape.at - RECENT]
+        self.scrapes.append(scrape)
+        if not isinstance(scrape.arrival, NoData):
+            self.history.append((scrape.at, scrape.arrival))
+        if scrape.batches:
+            self.last_batch = scrape.batches[-1]
+            if self.first_batch is None and self.last_batch.start >= self.changed_at:
+                self.first_batch = self.last_batch.start
+        self._judge_lag(scrape)
+        self.experience = self.experience.with_batches(scrape.batches, now)
+        self._learn_latency(scrape, now)
+
+    def situation(self, now: float) -> Situation:
+        """All that a decision is made from, but the forecast."""
+        newest = self.scrapes[-1] if self.scrapes else None
+        overhead = self.experience.overhead
+        return Situation(
+            at=EPOCH + now,
+            bounds=self.plant.bounds,
+            executors=self.executors,
+            running=newest.running if newest else 0,
+            observed=self._observed(newest, now),
+            history=tuple((at - now, rate) for at, rate in self._history(now)),
+            models=self.experience.models,
+            targets=self.targets,
+            batching=Batching(
+                overhead=overhead, period=self.plant.period, most_rows=self.plant.most_rows
+            ),
+            activity=self._activity(newest),
+            uptime=now - self.first_batch if self.first_batch is not None else 0.0,
+            since_rescale=now - self.rescaled_at if self.rescaled_at is not None else None,
+            live=self.plant.live,
+            wishes=tuple(
+                Wish(at=wish.at - now, executors=wish.executors, applied=wish.applied)
+                for wish in self.wishes
+            ),
+            notes=self.notes,
+        )
+
+    def _history(self, now: float) -> list[tuple[float, float]]:
+        if self.history and self.history[0][0] < now - HISTORY:
+            self.history = [sample for sample in self.history if sample[0] >= now - HISTORY]
+        return self.history
+
+    def _observed(self, newest: Scrape | None, now: float) -> Observations:
+        if newest is None:
+            return Observations(age=now)
+        return Observations(
+            arrival=_mean([scrape.arrival for scrape in self.scrapes]),
+            processing=_mean([scrape.processing for scrape in self.scrapes]),
+            lag=newest.lag,
+            latency=newest.latency,
+            cpu=_mean([scrape.cpu for scrape in self.scrapes]),
+            busy=_mean([scrape.busy for scrape in self.scrapes]),
+            commit_age=newest.at - self.last_batch.end if self.last_batch else NO_BATCH,
+            batch=self.last_batch.seconds if self.last_batch else NO_BATCH,
+            age=now - newest.at,
+        )
+
+    def _activity(self, newest: Scrape | None) -> Activity:
+        if newest is None or self.last_batch is None:
+            return Activity.STARTING
+        if self.recovering:
+            return Activity.RECOVERING
+        if newest.running != self.executors or self.first_batch is None:
+            return Activity.RESCALING
+        return Activity.STEADY
+
+    def _judge_lag(self, scrape: Scrape) -> None:
+        arrival = 0.0 if isinstance(scrape.arrival, NoData) else scrape.arrival
+        calm = scrape.at - self.changed_at > CALM
+        if not self.recovering and calm:
+            self.normal_lag = max(scrape.lag, 0.98 * self.normal_lag)
+        # Within a second of arrival lag means nothing.
+        if scrape.at > self.changed_at and scrape.batches:
+            caught_up = scrape.lag <= TOLERANCE * self.normal_lag + arrival
+            self.recovering = self.recovering and not caught_up
+
+    def _learn_latency(self, scrape: Scrape, now: float) -> None:
+        changed = now - self.changed_at < CALM
+        arrival = _mean([known.arrival for known in self.scrapes])
+        if changed or self.recovering or scrape.running != self.executors:
+            return
+        if isinstance(scrape.latency, NoData) or isinstance(arrival, NoData):
+            return
+        point = LatencyPoint(executors=scrape.running, rate=arrival, seconds=scrape.latency)
+        self.experience = self.experience.with_latency(point, now)
+
+
+NO_BATCH = NoData("no batch has been committed yet")
+
+
+def _mean(numbers: list[Measured]) -> Measured:
+    known = [number for number in numbers if not isinstance(number, NoData)]
+    return fmean(known) if known else NoData("nothing was measured in the last minute")

@@ -1,0 +1,220 @@
+"""The laws of a simulated job: what arrives is committed once, and all takes the time that it should."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sluice.core.modelling.capacity import Capacity, CapacityModel
+from sluice.core.modelling.load import constant_load
+from sluice.core.modelling.recovery import Outage, Recovered, predicted_recovery
+from sluice.core.modelling.rescaling import Path
+from sluice.core.modelling.shapes import Slots
+from sluice.core.simulation import suites
+from sluice.core.simulation.cohorts import commits, latencies
+from sluice.core.simulation.job import Failure, Loss, SimulatedJob
+from sluice.core.simulation.loop import Scenario, last_value, run
+from sluice.core.simulation.plant import PLANTS, Plant
+from sluice.core.simulation.score import score
+from sluice.core.simulation.truth import true_pace
+from tests.simulation.plants import always, constant, job, plant
+
+LOSSES = [Failure(at=500, loss=Loss.DRIVER), Failure(at=900, loss=Loss.EXECUTOR)]
+
+
+@pytest.mark.parametrize("found", PLANTS.values(), ids=PLANTS)
+def test_each_row_that_arrives_is_committed_once_or_waits(found: Plant) -> None:
+    trace = suites.named_trace("yahoo-sine", 1).scaled(found.peak / suites.PEAK).cut(3600)
+    running = SimulatedJob(found, trace, 1, 6, LOSSES)
+    for at, executors in ((300, 12), (1500, 4), (2000, 9)):
+        running.advance(at)
+        running.rescale(executors, Path.LIVE)
+    running.advance(3600)
+    ends = [0.0, *(batch.upto for batch in running.batches)]
+    starts = [batch.first for batch in running.batches]
+    assert starts == ends[:-1], "no gap and no overlap between batches"
+    assert running.committed + running.lag == pytest.approx(trace.rates.sum())
+    assert all(before.end <= after.start for before, after in pairwise(running.batches))
+
+
+def test_a_triggered_job_at_low_load_has_the_latency_of_half_a_period_and_a_batch() -> None:
+    running = job(plant(period=10.0), 1000, 10)
+    running.advance(1200)
+    found = latencies(running.arrivals, commits(running.batches), start=0.0, end=running.committed)
+    batch = 0.5 + 10 * 1000 / 10_000
+    assert found.mean() == pytest.approx(10 / 2 + batch, rel=0.01)
+
+
+def test_a_job_without_a_trigger_settles_at_batches_of_overhead_over_idle_share() -> None:
+    running = job(plant(), 5000, 10)
+    running.advance(1200)
+    assert running.batches[-1].seconds == pytest.approx(0.5 / (1 - 0.5), rel=0.01)
+
+
+def test_the_staircase_of_a_plant_is_the_one_that_models_fit() -> None:
+    found = plant(tasks=24)
+    model = CapacityModel(slots=Slots(cores=1, tasks=24))
+    for executors in (2, 8, 24):
+        model = model.with_observation(executors, found.capacity(executors))
+    fitted = model.fitted()
+    assert isinstance(fitted, Capacity)
+    for executors in range(1, 25):
+        assert fitted.rate(executors) == pytest.approx(found.capacity(executors))
+
+
+def test_a_batch_takes_the_waves_of_its_tasks() -> None:
+    lengths = []
+    for executors in (12, 23, 24):
+        running = job(plant(tasks=24, most_rows=24_000, overhead=0.0), 100_000, executors)
+        running.advance(100)
+        lengths.append(running.batches[-1].seconds)
+    assert lengths == pytest.approx([2.0, 2.0, 1.0])
+
+
+@pytest.mark.parametrize("utilisation", [0.2, 0.5, 0.7, 0.85])
+@pytest.mark.parametrize("period", [0.0, 5.0])
+def test_a_recovery_takes_as_long_as_predicted(utilisation: float, period: float) -> None:
+    found = plant(period=period, driver_loss=60.0)
+    rate = utilisation * found.capacity(10)
+    failure = Failure(at=1000, loss=Loss.DRIVER)
+    scenario = Scenario(
+        plant=found, trace=constant(rate, 3000), seed=1, failures=[failure], executors=10
+    )
+    found_run = run(scenario, always(10), last_value)
+    (measured,) = score(found_run).recoveries
+    committed = max(batch.end for batch in found_run.batches if batch.end <= 1000)
+    outage = Outage(downtime=60.0, interval=1000 - committed)
+    predicted = predicted_recovery(constant_load(rate), outage, true_pace(found, 10))
+    assert isinstance(predicted, Recovered)
+    assert measured.seconds == pytest.approx(predicted.seconds, rel=0.1)
+
+
+def test_without_a_driver_nothing_is_committed_until_the_downtime_is_over() -> None:
+    running = job(plant(), 1000, 4, failures=[Failure(at=500.25, loss=Loss.DRIVER)])
+    running.advance(530)
+    assert running.is_down
+    assert running.ready == 0
+    running.advance(1000)
+    during = [batch for batch in running.batches if 500.25 < batch.end < 560.25]
+    first = next(batch for batch in running.batches if batch.start > 500)
+    assert not during
+    assert first.start == pytest.approx(560.25)
+
+
+def test_rows_since_the_last_checkpoint_are_processed_again_after_a_failure() -> None:
+    lengths = []
+    for checkpoint in (0.0, 100.0):
+        running = job(
+            plant(checkpoint=checkpoint), 1000, 4, failures=[Failure(at=199, loss=Loss.DRIVER)]
+        )
+        running.advance(400)
+        lengths.append(next(batch for batch in running.batches if batch.start > 199).seconds)
+    replayed = 199 - 100
+    assert lengths[1] - lengths[0] == pytest.approx(replayed * 1000 / 4000, abs=1)
+
+
+def test_a_lost_executor_holds_its_batch_up_and_is_replaced() -> None:
+    running = job(plant(), 2000, 4, failures=[Failure(at=500, loss=Loss.EXECUTOR)])
+    running.advance(505)
+    assert running.ready == 3
+    running.advance(600)
+    assert running.ready == 4
+    hit = next(batch for batch in running.batches if batch.end > 500)
+    assert hit.seconds == pytest.approx(1.0 + 5.0, abs=0.1)
+
+
+def test_the_last_executor_takes_its_batch_with_it() -> None:
+    running = job(plant(), 500, 1, failures=[Failure(at=500, loss=Loss.EXECUTOR)])
+    running.advance(700)
+    first = next(batch for batch in running.batches if batch.end > 500)
+    assert first.start == pytest.approx(510)
+
+
+def test_a_new_executor_works_after_its_start_and_its_first_batch_is_cold() -> None:
+    running = job(plant(cold=8.0), 1000, 2)
+    running.advance(600)
+    running.rescale(4, Path.LIVE)
+    running.advance(609)
+    assert running.ready == 2
+    running.advance(700)
+    assert running.ready == 4
+    cold = [batch for batch in running.batches if batch.cold and batch.start > 600]
+    assert [batch.executors for batch in cold] == [4]
+    assert cold[0].seconds > 8
+
+
+def test_new_executors_of_a_stateful_job_get_their_share_only_slowly() -> None:
+    found = plant(unevenness=0.6, spreading=240.0, most_rows=4000, overhead=0.0)
+    running = job(found, 100_000, 2)
+    running.advance(600)
+    running.rescale(4, Path.LIVE)
+    running.advance(2400)
+    young = next(batch for batch in running.batches if batch.executors == 4)
+    old = running.batches[-1]
+    assert young.seconds == pytest.approx(4 / (2 + 2 * 0.4), rel=0.02)
+    assert old.seconds == pytest.approx(1.0, rel=0.01)
+
+
+def test_state_that_moves_is_loaded_again() -> None:
+    running = job(plant(state_reload=20.0), 1000, 4)
+    running.advance(600)
+    running.rescale(2, Path.LIVE)
+    running.advance(700)
+    assert max(batch.seconds for batch in running.batches if batch.start > 590) > 20 * 2 / 4
+
+
+def test_a_restart_takes_its_downtime_and_has_the_new_number() -> None:
+    running = job(plant(live=False), 1000, 4)
+    running.advance(600)
+    running.rescale(8, Path.LIVE)
+    running.advance(639)
+    assert running.is_down
+    running.advance(700)
+    assert running.ready == 8
+
+
+def test_pods_are_paid_for_from_their_start_to_their_end() -> None:
+    running = job(plant(decommissioning=30.0, pending=5.0), 1000, 4)
+    running.advance(600)
+    running.rescale(2, Path.LIVE)
+    running.advance(900)
+    running.rescale(3, Path.LIVE)
+    running.advance(1200)
+    assert running.executor_seconds == pytest.approx(600 * 4 + 2 * 30 + 600 * 2 + 295)
+
+
+def test_a_rate_limit_holds() -> None:
+    running = job(plant(most_rows=500), 5000, 10)
+    running.advance(100)
+    assert max(batch.rows for batch in running.batches) == pytest.approx(500)
+    assert running.lag > 0
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    found = PLANTS["spark-stateful"]
+    trace = suites.named_trace("spikes", 3).scaled(found.peak / suites.PEAK).cut(3600)
+
+    def ends(seed: int) -> list[float]:
+        running = SimulatedJob(found, trace, seed, 8, LOSSES)
+        running.advance(3600)
+        return [batch.end for batch in running.batches]
+
+    assert ends(1) == ends(1)
+    assert ends(1) != ends(2)
+
+
+def test_no_load_makes_no_batches_and_costs_all_the_same() -> None:
+    running = job(plant(), 0, 3)
+    running.advance(1200)
+    assert not running.batches
+    assert running.executor_seconds == 3600
+    assert math.isclose(running.lag, 0)
+
+
+def test_a_step_of_the_clock_changes_nothing() -> None:
+    whole, stepped = job(PLANTS["spark-wide"], 9000, 4), job(PLANTS["spark-wide"], 9000, 4)
+    whole.advance(1200)
+    for at in np.arange(0.0, 1200.5, 0.5):
+        stepped.advance(float(at))
+    assert [batch.end for batch in whole.batches] == [batch.end for batch in stepped.batches]
