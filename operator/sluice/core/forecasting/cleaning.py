@@ -68,7 +68,7 @@ def clean(history: Iterable[tuple[float, float]], step: float) -> Cleaned | NoDa
     distance = np.minimum(abs(moments[nearest] - grid), abs(moments[nearest - 1] - grid))
     return Cleaned(
         values=_without_spikes(_without_lost_end(values)),
-        known=np.asarray(distance <= step, dtype=np.bool_),
+        known=distance <= step,
         step=step,
         end=float(moments[-1]),
     )
@@ -93,7 +93,7 @@ def coarser(cleaned: Cleaned, factor: int) -> Cleaned:
     known = cleaned.known[len(cleaned.known) - groups * factor :]
     return Cleaned(
         values=values.reshape(groups, factor).mean(axis=1),
-        known=known.reshape(groups, factor).any(axis=1),
+        known=np.logical_or.reduce(known.reshape(groups, factor), axis=1),
         step=cleaned.step * factor,
         end=cleaned.end - cleaned.step * (factor - 1) / 2,
     )

@@ -5,25 +5,28 @@ leave the range that was usual, long before the next selection. Whichever model 
 first, and the range of its forecast grows with its error.
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sluice.core.forecasting.cleaning import LEAST_STEPS, Cleaned
-from sluice.core.forecasting.model import Model
 from sluice.core.forecasting.rolling_origin import (
     extended_radii,
     rolling_errors,
     spread_origins,
 )
-from sluice.core.forecasting.selection import Candidate, Selection, models
+from sluice.core.forecasting.selection import SHORT_MEMORY, Candidate, Selection, models
 
 MOMENTS = 5
 """Moments of the last horizon from which a forecast is compared with what came."""
 
 DRIFTED = 1.5
 """Recent errors of so many times the range mean drift; where all is well they are 0.6 of it on average."""
+
+USUAL = 0.8
+"""Recent errors of more than so much of the range say that it is too small now."""
 
 BETTER = 0.8
 """Another model is asked first if its recent error is less than this share of the trusted one's."""
@@ -48,32 +51,29 @@ class Recent:
     @property
     def widening(self) -> float:
         """The factor by which its usual range is too small now."""
-        return min(max(1.0, self.excess), WIDEST)
+        return min(max(1.0, self.excess / USUAL), WIDEST)
 
 
 def in_order_of_trust(selection: Selection, cleaned: Cleaned, steps: int) -> Iterator[Recent]:
     """The candidates in the order in which to ask them; each is examined only when it is asked for."""
-    known = {model.name: model for model in models(cleaned.step)}
-    trusted = selection.candidate(selection.trusted)
-    others = [candidate for candidate in selection.candidates if candidate is not trusted]
-    first = _recent(trusted, known[trusted.model], cleaned, steps)
-    rest = (_recent(candidate, known[candidate.model], cleaned, steps) for candidate in others)
-    if first.excess <= DRIFTED:
-        yield first
-        yield from rest
+    recent = functools.partial(_recent, cleaned=cleaned, steps=steps)
+    trusted = recent(selection.candidate(selection.trusted))
+    others = [candidate for candidate in selection.candidates if candidate is not trusted.candidate]
+    if trusted.excess <= DRIFTED:
+        yield trusted
+        yield from map(recent, others)
         return
-    reason = f"{trusted.model} errs by {first.excess:.1f} times its usual range"
-    by_error = sorted((first, *rest), key=lambda recent: _handicapped(recent, first))
-    yield from (
-        recent if recent is first else replace(recent, reason=reason) for recent in by_error
-    )
+    reason = f"{trusted.candidate.model} errs by {trusted.excess:.1f} times its usual range"
+    short = [recent(other) for other in others if other.model in SHORT_MEMORY]
+    better = [other for other in short if other.error < BETTER * trusted.error]
+    for other in sorted(better, key=lambda other: other.error):
+        yield replace(other, reason=reason)
+    yield trusted
+    yield from (other for other in short if other not in better)
 
 
-def _handicapped(recent: Recent, trusted: Recent) -> float:
-    return recent.error * (BETTER if recent is trusted else 1.0)
-
-
-def _recent(candidate: Candidate, model: Model, cleaned: Cleaned, steps: int) -> Recent:
+def _recent(candidate: Candidate, cleaned: Cleaned, steps: int) -> Recent:
+    model = models(cleaned.step)[candidate.model]
     newest = len(cleaned.values)
     oldest = max(LEAST_STEPS, newest - steps)
     origins = spread_origins(MOMENTS, first=oldest, last=newest - 1)
@@ -82,5 +82,7 @@ def _recent(candidate: Candidate, model: Model, cleaned: Cleaned, steps: int) ->
     # Even a model that was never wrong may be wrong by what nobody would notice.
     noticed = np.maximum(usual, NOTICED * float(cleaned.values.mean()) or 1.0)
     return Recent(
-        candidate=candidate, error=errors.mean(), excess=errors.relative_to(noticed).mean()
+        candidate=candidate,
+        error=errors.newest_mean(),
+        excess=errors.relative_to(noticed).newest_mean(),
     )

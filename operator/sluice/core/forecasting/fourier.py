@@ -12,7 +12,7 @@ from math import ceil, log, pi
 import numpy as np
 
 from sluice.core.forecasting.model import Parameters, Values
-from sluice.core.forecasting.periods import discovered_period
+from sluice.core.forecasting.periods import Season
 from sluice.core.series import NoData
 
 REPETITIONS = 4
@@ -39,23 +39,17 @@ RESIDUALS = 240
 
 @dataclass(frozen=True, slots=True)
 class Fourier:
-    """A known period in steps, or None to discover it; and the least history in steps.
-
-    Parameters: the period, the number of harmonics.
-    """
+    """Parameters: the period, the number of harmonics."""
 
     name: str
-    period: float | None = None
-    least: int = 0
+    season: Season
 
     def fit(self, values: Values, steps: int) -> Parameters | NoData:  # noqa: ARG002
         """The period and the number of sines, by Akaike's criterion."""
-        if len(values) < self.least:
-            return NoData(f"{len(values)} steps are known: {self.least} are needed")
-        period = self.period or discovered_period(values)
-        if period is None:
-            return NoData("the load does not repeat itself")
-        stretches = (1.0,) if self.period else STRETCHES
+        period = self.season.found(values)
+        if isinstance(period, NoData):
+            return period
+        stretches = (1.0,) if self.season.period else STRETCHES
         choices = [
             (period * stretch, float(harmonics))
             for stretch in stretches

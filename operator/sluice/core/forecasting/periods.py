@@ -6,9 +6,13 @@ shorter ones, so that a smooth load does not repeat itself at once; and the shor
 that the period is not found twice over. Variances are taken of the differences, which a steady drift leaves alone.
 """
 
+from dataclasses import dataclass
+from math import inf
+
 import numpy as np
 
 from sluice.core.forecasting.model import Values
+from sluice.core.series import NoData
 
 LONGEST = 720
 """Points that are looked at; a longer history is made coarser."""
@@ -19,8 +23,30 @@ LEAST_REPETITIONS = 1.4
 GOOD = 0.35
 """A lag whose differences are so small, compared with those of shorter lags, is a period."""
 
+LOOKED_AT = 2.0
+"""Repetitions of the longest period that are looked at."""
+
 SMOOTHED = 5
 """Points of the running mean that takes noise out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Season:
+    """A known period, or None to discover one up to the longest; and the history that it takes, all in steps."""
+
+    period: float | None = None
+    longest: float = inf
+    least: int = 0
+
+    def found(self, values: Values) -> float | NoData:
+        """The period of a load."""
+        if len(values) < self.least:
+            return NoData(f"{len(values)} steps are known: {self.least} are needed")
+        recent = values[-int(min(LOOKED_AT * self.longest, len(values))) :]
+        period = self.period or discovered_period(recent)
+        if period is None or period > self.longest:
+            return NoData("the load does not repeat itself")
+        return period
 
 
 def discovered_period(values: Values) -> float | None:

@@ -84,7 +84,7 @@ def _forecast(
 
 def _believed(selection: Selection, cleaned: Cleaned, steps: int) -> tuple[Recent, Values, str]:
     """The first forecast, in the order of trust, that can be believed, and why it is not the trusted model's."""
-    known = {model.name: model for model in models(cleaned.step)}
+    known = models(cleaned.step)
     reasons: list[str] = []
     for recent in in_order_of_trust(selection, cleaned, steps):
         candidate = recent.candidate

@@ -28,6 +28,13 @@ class Errors:
         known = [np.abs(column).mean() for column in self._leads() if column.size]
         return float(np.mean(known)) if known else 0.0
 
+    def newest_mean(self) -> float:
+        """The mean over the origins: the newest, at which few leads are known, count as much as the others."""
+        known = [
+            np.abs(row[np.isfinite(row)]).mean() for row in self.table if np.isfinite(row).any()
+        ]
+        return float(np.mean(known)) if known else 0.0
+
     def relative_to(self, radii: Values) -> "Errors":
         """The same as shares of a range for each lead."""
         return Errors(table=self.table / radii)

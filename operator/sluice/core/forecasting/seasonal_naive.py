@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sluice.core.forecasting.model import Parameters, Values
-from sluice.core.forecasting.periods import discovered_period
+from sluice.core.forecasting.periods import Season
 from sluice.core.series import NoData
 
 REPETITIONS = 3
@@ -22,18 +22,15 @@ LEVEL_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SeasonalNaive:
-    """A known period in steps, or None to discover it; and the least history in steps. Parameter: the period."""
+    """Parameter: the period."""
 
     name: str
-    period: float | None = None
-    least: int = 0
+    season: Season
 
     def fit(self, values: Values, steps: int) -> Parameters | NoData:  # noqa: ARG002
         """The period."""
-        if len(values) < self.least:
-            return NoData(f"{len(values)} steps are known: {self.least} are needed")
-        period = self.period or discovered_period(values)
-        return NoData("the load does not repeat itself") if period is None else (period,)
+        period = self.season.found(values)
+        return period if isinstance(period, NoData) else (period,)
 
     def predict(self, values: Values, steps: int, parameters: Sequence[float]) -> Values | NoData:
         """The mean of the former repetitions, at today's level."""

@@ -2,7 +2,8 @@
 
 The models are ordered from simple to complex. A later one is taken only if it is clearly better than those before it,
 and the one that was trusted until now is left only for one that is better by a margin (hysteresis): otherwise noise
-would choose, and decisions would change with it. Seasons of a day and of a week are asked from seven and eight days on.
+would choose, and decisions would change with it. Seasons of a day and of a week are asked from seven and eight days on,
+and what is discovered is shorter: with two days of history, a day's season loses against a short memory.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,7 @@ from sluice.core.forecasting.guards import fitted
 from sluice.core.forecasting.last_value import LastValue
 from sluice.core.forecasting.local_trend import LocalTrend
 from sluice.core.forecasting.model import Model, Parameters, Values
+from sluice.core.forecasting.periods import Season
 from sluice.core.forecasting.rolling_origin import Errors, rolling_errors, spread_origins
 from sluice.core.forecasting.seasonal_naive import SeasonalNaive
 from sluice.core.forecasting.smoothing import Smoothing
@@ -36,11 +38,20 @@ ORIGINS = 24
 
 DAY, WEEK = 86_400.0, 7 * 86_400.0
 
-BETTER = 0.95
+BETTER = 0.9
 """A more complex model must have less than this share of the simpler one's error."""
+
+BETTER_BY_SEASON = 0.8
+"""If it relies on a season, less than this: there are so many periods to choose from that one fits any past."""
 
 MUCH_BETTER = 0.9
 """And of the error of the model that was trusted until now."""
+
+
+SHORT_MEMORY: Mapping[str, Model] = {
+    model.name: model for model in (LastValue(), LocalTrend(), Smoothing(), Arima())
+}
+"""The models that look at the last minutes or hours only, and so soon notice what is new; from simple to complex."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,30 +142,26 @@ def from_data(data: object) -> Selection:
             refused=tuple((str(model), str(reason)) for model, reason in fields["refused"]),
         )
         selection.candidate(selection.trusted)
-        unknown = {candidate.model for candidate in selection.candidates} - _names(selection)
+        unknown = {candidate.model for candidate in selection.candidates} - models(DAY).keys()
         if unknown:
             raise ValueError(f"models {sorted(unknown)} are not known")
         return selection
 
 
-def _names(selection: Selection) -> set[str]:
-    return {model.name for model in models(selection.step)}
-
-
-def models(step: float) -> tuple[Model, ...]:
+def models(step: float) -> Mapping[str, Model]:
     """All of them for steps of so many seconds, from simple to complex."""
     day, week = DAY / step, WEEK / step
-    return (
-        LastValue(),
-        LocalTrend(),
-        Smoothing(),
-        Arima(),
-        SeasonalNaive("SeasonalNaive"),
-        Fourier("Fourier"),
-        SeasonalNaive("SeasonalNaiveDaily", period=day, least=ceil(week)),
-        Fourier("FourierDaily", period=day, least=ceil(week)),
-        SeasonalNaive("SeasonalNaiveWeekly", period=week, least=ceil(week + day)),
+    discovered = Season(longest=day / 2)
+    daily = Season(period=day, least=ceil(week))
+    weekly = Season(period=week, least=ceil(week + day))
+    seasonal: tuple[Model, ...] = (
+        SeasonalNaive("SeasonalNaive", discovered),
+        Fourier("Fourier", discovered),
+        SeasonalNaive("SeasonalNaiveDaily", daily),
+        Fourier("FourierDaily", daily),
+        SeasonalNaive("SeasonalNaiveWeekly", weekly),
     )
+    return {**SHORT_MEMORY, **{model.name: model for model in seasonal}}
 
 
 def _tried(cleaned: Cleaned, steps: int) -> tuple[list[Candidate], tuple[tuple[str, str], ...]]:
@@ -162,13 +169,13 @@ def _tried(cleaned: Cleaned, steps: int) -> tuple[list[Candidate], tuple[tuple[s
     newest, day = len(values), ceil(DAY / cleaned.step)
     origins = spread_origins(ORIGINS, first=max(2, newest // 2, newest - day), last=newest - 1)
     candidates, refused = [], []
-    for model in models(cleaned.step):
+    for name, model in models(cleaned.step).items():
         parameters = fitted(model, values, steps)
         if isinstance(parameters, NoData):
-            refused.append((model.name, parameters.reason))
+            refused.append((name, parameters.reason))
             continue
         errors = rolling_errors(model, parameters, cleaned, origins=origins, steps=steps)
-        candidates.append(_scored(model.name, parameters, errors, values))
+        candidates.append(_scored(name, parameters, errors, values))
     return candidates, tuple(refused)
 
 
@@ -189,7 +196,7 @@ def _trusted(candidates: list[Candidate], former: Selection | None) -> str:
     """The first that no later one is clearly better than, or the former one if that is nearly as good."""
     best = candidates[0]
     for candidate in candidates[1:]:
-        if candidate.error < BETTER * best.error:
+        if candidate.error < _share_needed(candidate.model) * best.error:
             best = candidate
     for candidate in candidates:
         if (
@@ -199,6 +206,10 @@ def _trusted(candidates: list[Candidate], former: Selection | None) -> str:
         ):
             return candidate.model
     return best.model
+
+
+def _share_needed(model: str) -> float:
+    return BETTER if model in SHORT_MEMORY else BETTER_BY_SEASON
 
 
 def _candidate(fields: Mapping[str, Any]) -> Candidate:
