@@ -23,6 +23,9 @@ from sluice.core.series import NoData
 MOMENTS = 5
 """Moments of the horizon at which the driver may be lost."""
 
+OVERLOADED_FROM = 0.5
+"""A job that uses less of what it surely can is not overloaded, however long its latencies were."""
+
 INFINITE = float("inf")
 
 
@@ -33,6 +36,8 @@ class Trial:
     load: Load
     peak: float
     horizon: float
+    failures: tuple[Load, ...]
+    """The load as it is seen from each moment at which the driver may be lost."""
     backlog: float
     """Rows that wait beyond what is normal."""
     downtime: float
@@ -116,20 +121,24 @@ def shortfall(found: Assessment, goals: Goals) -> str | None:
 def _latency(trial: Trial, used: float, surely: float) -> tuple[float, bool]:
     if not isinstance(trial.curve, NoData):
         latency = trial.curve.at(used)
-        return latency.seconds.value, latency.is_overload
+        return latency.seconds.value, latency.is_overload and used >= OVERLOADED_FROM
     # A record waits for the batch that runs, or for the trigger, and then for its own batch.
-    batch = _pace(trial.batching, surely).ordinary(trial.peak)
+    batch = pace(trial.batching, surely).ordinary(trial.peak)
     return max(trial.batching.period, batch) + batch, used >= 1
 
 
+def moments(load: Load, horizon: float) -> tuple[Load, ...]:
+    """The load as it is seen from moments that are evenly spread over the horizon."""
+    return tuple(moved(load, horizon * part / (MOMENTS - 1)) for part in range(MOMENTS))
+
+
 def _worst_recovery(trial: Trial, capacity: float) -> float:
-    pace = _pace(trial.batching, capacity)
-    batch = min(pace.ordinary(trial.peak), trial.horizon)
+    working = pace(trial.batching, capacity)
+    if trial.peak >= working.sustained:
+        return INFINITE
+    batch = min(working.ordinary(trial.peak), trial.horizon)
     outage = Outage(downtime=trial.downtime, interval=max(trial.interval, batch))
-    moments = [trial.horizon * part / (MOMENTS - 1) for part in range(MOMENTS)]
-    return max(
-        _seconds(predicted_recovery(moved(trial.load, moment), outage, pace)) for moment in moments
-    )
+    return max(_seconds(predicted_recovery(load, outage, working)) for load in trial.failures)
 
 
 def _drain(trial: Trial, capacity: float) -> float:
@@ -139,7 +148,8 @@ def _drain(trial: Trial, capacity: float) -> float:
     return trial.backlog / spare if spare > 0 else INFINITE
 
 
-def _pace(batching: Batching, capacity: float) -> Pace:
+def pace(batching: Batching, capacity: float) -> Pace:
+    """How a job of a capacity works through its batches."""
     return Pace(
         capacity=capacity,
         overhead=batching.overhead,

@@ -5,18 +5,17 @@ reaches, all larger ones reach, too, and the smallest is found by halving.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 
 from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, assess, shortfall
 from sluice.core.deciding.decision import Candidate
-from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.series import Measured, NoData
 
-SHOWN = 32
-"""All candidates are looked at and shown if they are not more than that; else those on the way to the choice."""
+NEIGHBOURS = 3
+"""So many candidates on both sides of the choice are looked at, too: people ask why not one more, or less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,32 +49,37 @@ class Choice:
 
 
 def choose(
-    bounds: Bounds, capacity: Capacity, trial: Trial, *, goals: Goals, tolerance: float
+    candidates: Iterable[int],
+    present: int,
+    capacity: Capacity,
+    trial: Trial,
+    *,
+    goals: Goals,
+    tolerance: float,
 ) -> Choice:
     """Choose the smallest candidate that reaches the goals, as far as they are within reach."""
-    useful = capacity.useful(range(bounds.smallest, bounds.largest + 1))
+    useful = capacity.useful(candidates)
     # Far from what was measured the range widens faster than the capacity grows. More executors are no loss, though.
-    sure = dict(
-        zip(useful, accumulate((capacity.estimate(s).low for s in useful), max), strict=True)
-    )
+    sure = accumulate((capacity.estimate(executors).low for executors in useful), max)
+    surely = dict(zip(useful, sure, strict=True))
+    seen: dict[int, Assessment] = {}
 
-    @cache
     def tried(executors: int) -> Assessment:
-        return assess(trial, executors, capacity=capacity.rate(executors), surely=sure[executors])
+        if executors not in seen:
+            rate = capacity.rate(executors)
+            seen[executors] = assess(trial, executors, capacity=rate, surely=surely[executors])
+        return seen[executors]
 
     best = tried(useful[-1])
     reachable = goals.within_reach(best, tolerance)
     place = bisect_left(useful, True, key=lambda s: shortfall(tried(s), reachable) is None)
-    chosen = useful[min(place, len(useful) - 1)]
-    shown = useful if len(useful) <= SHOWN else _around(useful, place)
-    seen = tuple(tried(executors) for executors in shown)
-    return Choice(chosen=tried(chosen), best=best, goals=reachable, seen=seen)
-
-
-def _around(useful: tuple[int, ...], place: int) -> tuple[int, ...]:
-    """Some beside the choice, and some of all."""
-    near = useful[max(0, place - SHOWN // 4) : place + SHOWN // 4]
-    return tuple(sorted({*near, *useful[:: len(useful) // (SHOWN // 4)], useful[-1]}))
+    chosen = min(place, len(useful) - 1)
+    for executors in useful[max(0, chosen - NEIGHBOURS) : chosen + NEIGHBOURS + 1]:
+        tried(executors)
+    if present in surely:
+        tried(present)
+    ordered = tuple(seen[executors] for executors in sorted(seen))
+    return Choice(chosen=seen[useful[chosen]], best=best, goals=reachable, seen=ordered)
 
 
 def _measured(number: float, otherwise: str) -> Measured:

@@ -103,12 +103,12 @@ def _forecast(forecast: Forecast | NoData) -> Forecast | NoData:
     if not finite:
         return NOT_FORECAST
     times, rates, low, high = zip(*thinned(finite, MOST_FORECAST), strict=True)
-    return Forecast(
+    return replace(
+        forecast,
         times=tuple(round(at, 1) for at in times),
         rates=tuple(map(rounded, rates)),
         low=tuple(map(rounded, low)),
         high=tuple(map(rounded, high)),
-        model=forecast.model,
     )
 
 

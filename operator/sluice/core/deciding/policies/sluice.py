@@ -9,18 +9,19 @@ What a candidate would bring is for `assessing`, the search for `choosing`, a jo
 
 from dataclasses import dataclass, replace
 
-from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial
+from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, moments
 from sluice.core.deciding.choosing import Choice, choose
 from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.latencies import explained_curve
 from sluice.core.deciding.outlook import backlog, peak, upper_load
+from sluice.core.deciding.paying import Way, price_in_executors, shortest_way
 from sluice.core.deciding.policies.replies import held, largest_wish, reply, wishes_reach
 from sluice.core.deciding.situation import Situation
 from sluice.core.deciding.starting import observed_capacity
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load
-from sluice.core.modelling.recovery import Pace, Recovered
-from sluice.core.modelling.rescaling import Path, rescale_cost
+from sluice.core.modelling.rescaling import Path
 from sluice.core.series import NoData
 
 
@@ -28,7 +29,10 @@ from sluice.core.series import NoData
 class Sluice:
     """The parameters; times are in seconds."""
 
+    lead: float = 300.0
+    """What is needed within that time is needed now: a rescale takes its time, too."""
     horizon: float = 900.0
+    """What is needed within that time is not taken away, and a rescale must pay within it."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
     downtime_share: float = 0.7
@@ -41,10 +45,10 @@ class Sluice:
     """Seconds of work that may wait without being a backlog, beside what waits between batches."""
     drain: float = 300.0
     """A backlog is to be drained within the recovery target, or within this."""
-    foresight: float = 1.0
-    """Growing by a restart, the trend is taken to go on for so many horizons more: restarts are to be rare."""
-    outage_price: float = 1.0
-    """A second without processing is worth so many seconds of all executors."""
+    foresight: float = 4.0
+    """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
+    outage_price: float = 5.0
+    """A second without processing is worth so many seconds of all executors that the highest load needs."""
 
     def __call__(self, situation: Situation) -> Decision:
         """Decide for a job as it is now."""
@@ -56,9 +60,29 @@ class Sluice:
             return held(situation, f"left as it is: {capacity.reason}")
         trial = self._trial(situation, load, capacity)
         choice = self._choice(situation, capacity, trial)
+        later = self._until(trial, load, self.horizon)
+        way = shortest_way(situation, later, choice.chosen.capacity)
+        price = price_in_executors(situation, later, capacity, way, self.outage_price)
         if choice.chosen.executors > situation.executors:
-            return self._larger(situation, capacity, trial, choice)
-        return self._smaller(situation, capacity, trial, choice)
+            wanted = self._lasting(situation, capacity, later, choice, way, price)
+            return self._larger(situation, trial, choice, wanted, way)
+        choice = self._choice(situation, capacity, later)
+        return self._smaller(situation, later, choice, choice.chosen.executors, way, price)
+
+    def _lasting(
+        self,
+        situation: Situation,
+        capacity: Capacity,
+        trial: Trial,
+        choice: Choice,
+        way: Way,
+        price: float,
+    ) -> int:
+        """The number to grow to: what is needed soon, and of what is needed later as much as an outage is worth."""
+        needed = choice.chosen.executors
+        later = self._foreseen(trial) if way.path is Path.RESTART else trial
+        foreseen = self._choice(situation, capacity, later).chosen.executors
+        return max(needed, int(min(foreseen, needed + price)))
 
     def _capacity(self, situation: Situation) -> Capacity | NoData:
         learned = situation.models.capacity.fitted()
@@ -70,13 +94,23 @@ class Sluice:
         normal = 0.0 if isinstance(batch, NoData) or waiting > 0 else batch
         return Trial(
             load=load,
-            peak=peak(load, self.horizon),
-            horizon=self.horizon,
+            peak=peak(load, self.lead),
+            horizon=self.lead,
+            failures=moments(load, self.lead),
             backlog=waiting,
             downtime=situation.models.downtimes.of(Cause.DRIVER_LOSS).quantile(self.downtime_share),
             interval=max(batching.period, normal),
             batching=batching,
-            curve=situation.models.latency.fitted(capacity),
+            curve=explained_curve(situation.models.latency, capacity),
+        )
+
+    def _until(self, trial: Trial, load: Load, horizon: float) -> Trial:
+        return replace(
+            trial,
+            load=load,
+            peak=peak(load, horizon),
+            horizon=horizon,
+            failures=moments(load, horizon),
         )
 
     def _choice(self, situation: Situation, capacity: Capacity, trial: Trial) -> Choice:
@@ -87,33 +121,41 @@ class Sluice:
             recovery=_promised(targets.recovery, INFINITE),
             drain=_promised(targets.recovery, self.drain),
         )
-        return choose(situation.bounds, capacity, trial, goals=goals, tolerance=self.tolerance)
+        return choose(
+            range(situation.bounds.smallest, situation.bounds.largest + 1),
+            situation.executors,
+            capacity,
+            trial,
+            goals=goals,
+            tolerance=self.tolerance,
+        )
 
     def _larger(
-        self, situation: Situation, capacity: Capacity, trial: Trial, choice: Choice
+        self, situation: Situation, trial: Trial, choice: Choice, wanted: int, way: Way
     ) -> Decision:
-        wanted, current = choice.chosen.executors, situation.executors
+        current = situation.executors
         present = choice.of(current)
-        starting = situation.running < current
-        if starting and present and trial.backlog > 0 and present.drain <= choice.goals.drain:
-            reason = (
-                f"{wanted} executors are wanted, and {current - situation.running} are starting"
-            )
-            return self._decision(situation, choice, current, reason, Path.LIVE)
-        path, _ = self._way(situation, trial, choice.chosen.capacity)
-        done = choice
-        if path is Path.RESTART:
-            done = self._choice(situation, capacity, self._foreseen(trial))
-        reason = f"{done.chosen.executors} executors: {_told(choice, present)}"
-        return self._decision(situation, choice, done.chosen.executors, reason, path)
+        starting = current - situation.running
+        if starting > 0 and present and trial.backlog > 0 and present.drain <= choice.goals.drain:
+            reason = f"{wanted} executors are wanted, and {starting} are starting"
+            return self._decision(situation, choice, wanted, current, reason, way)
+        reason = f"{wanted} executors: {_told(choice, present)}"
+        return self._decision(situation, choice, wanted, wanted, reason, way)
 
     def _smaller(
-        self, situation: Situation, capacity: Capacity, trial: Trial, choice: Choice
+        self,
+        situation: Situation,
+        trial: Trial,
+        choice: Choice,
+        wanted: int,
+        way: Way,
+        price: float,
     ) -> Decision:
-        wanted, current = choice.chosen.executors, situation.executors
+        current = situation.executors
         executors = min(current, largest_wish(situation, wanted, self.stabilisation))
-        path, outage = self._way(situation, trial, capacity.rate(executors))
-        saved = (current - executors) * max(0.0, self.horizon - outage)
+        if wanted >= current:
+            reason = f"{current} executors fit"
+            return self._decision(situation, choice, wanted, current, reason, way)
         stays = ""
         if trial.backlog > 0:
             stays = f"a backlog of {trial.backlog:.0f} rows is drained first"
@@ -121,48 +163,28 @@ class Sluice:
             stays = f"how many rows wait is unknown ({situation.observed.lag.reason})"
         elif executors == current or not wishes_reach(situation, self.stabilisation):
             stays = f"more was wanted within the last {self.stabilisation:.0f} s"
-        elif not saved > self.outage_price * outage * current:
-            stays = f"an outage of {outage:.0f} s would not pay within {self.horizon:.0f} s"
-        if wanted == current:
-            return self._decision(situation, choice, current, f"{current} executors fit", path)
+        elif not current - executors > price:
+            stays = f"an outage of {way.outage:.0f} s pays only for {price:.1f} executors less"
         if stays:
             reason = f"{wanted} executors are enough, but {stays}"
-            return self._decision(situation, choice, current, reason, path)
+            return self._decision(situation, choice, wanted, current, reason, way)
         reason = f"{executors} executors are enough for {trial.peak:.0f} rows/s"
-        return self._decision(situation, choice, executors, reason, path)
+        return self._decision(situation, choice, wanted, executors, reason, way)
 
     def _foreseen(self, trial: Trial) -> Trial:
         """The same trial under a load whose trend goes on."""
         rise = max(0.0, trial.peak - trial.load.rate(0.0))
         factor = 1 + self.foresight * rise / trial.peak if trial.peak > 0 else 1.0
-        return replace(trial, load=trial.load.scaled(factor), peak=trial.peak * factor)
-
-    def _way(self, situation: Situation, trial: Trial, capacity: float) -> tuple[Path, float]:
-        """The way with the shorter outage, and its seconds until the job has caught up."""
-        batching = situation.batching
-        after = Pace(
-            capacity=capacity,
-            overhead=batching.overhead,
-            period=batching.period,
-            most_rows=batching.most_rows,
-        )
-        outages = {}
-        for path in (Path.LIVE, Path.RESTART) if situation.live else (Path.RESTART,):
-            cost = rescale_cost(
-                path,
-                trial.load,
-                after,
-                interval=trial.interval,
-                downtimes=situation.models.downtimes,
-                share=0.5,
-            )
-            found = cost.recovery
-            outages[path] = found.seconds if isinstance(found, Recovered) else INFINITE
-        path = min(outages, key=lambda path: outages[path])
-        return path, outages[path]
+        return self._until(trial, trial.load.scaled(factor), trial.horizon)
 
     def _decision(
-        self, situation: Situation, choice: Choice, executors: int, reason: str, path: Path
+        self,
+        situation: Situation,
+        choice: Choice,
+        wanted: int,
+        executors: int,
+        reason: str,
+        way: Way,
     ) -> Decision:
         target, best = situation.targets.recovery, choice.best.recovery
         infeasible = target is not None and best > target
@@ -170,8 +192,8 @@ class Sluice:
             reason += f"; a recovery within {target:.0f} s cannot be kept: {_at_best(best)}"
         expected = choice.of(executors) or choice.chosen
         return replace(
-            reply(situation, choice.chosen.executors, reason, executors=executors),
-            path=path,
+            reply(situation, wanted, reason, executors=executors),
+            path=way.path,
             candidates=choice.candidates(),
             expected_latency=_finite(expected.latency),
             expected_recovery=_finite(expected.recovery),
