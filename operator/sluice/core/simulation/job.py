@@ -1,6 +1,7 @@
 """A simulated Spark job as it runs: from event to event, not from tick to tick, so nothing depends on a step.
 
-    batch      takes what has arrived, or as much as the limit allows; its length is drawn when it begins
+    batch      takes what has arrived, or as much as the limit allows; its length is drawn when it begins, and what is
+               left of it changes when executors come or go, because tasks that wait run on whoever is there
     executor   pending, starting, cold until it has worked once, and a while longer with less than its share
     loss       of an executor: the batch takes longer and another executor comes; of the driver: the batch is lost,
                all executors are new, and what was not checkpointed is done again
@@ -12,7 +13,7 @@ What can be seen of all this from outside is the affair of `metrics`.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -65,7 +66,7 @@ class Batch:
         return self.end - self.start
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class _Executor:
     billed_from: float
     ready: float
@@ -94,12 +95,14 @@ class SimulatedJob:
         self._rows: list[float] = self.arrivals.rows.tolist()
         self._rates: list[float] = self.arrivals.rates.tolist()
         self.committed = 0.0
-        self.worked = 0.0
-        """Slot-seconds that tasks took."""
+        self._worked = 0.0
+        self._work = 0.0
         self._checkpointed = (0.0, 0.0)
         self._replay = 0.0
         self._reload = 0.0
         self._batch: Batch | None = None
+        self._working: list[_Executor] = []
+        self._looked = 0.0
         self._next_start = 0.0
         self._spent = 0.0
         self._left = sorted(self.failures, key=lambda failure: failure.at)
@@ -121,6 +124,13 @@ class SimulatedJob:
     def executor_seconds(self) -> float:
         """The price so far: seconds of pods from their start to their end."""
         return self._spent + sum(max(0.0, self.now - pod.billed_from) for pod in self._pods)
+
+    @property
+    def worked(self) -> float:
+        """Slot-seconds that tasks have taken so far."""
+        if self._batch is None:
+            return self._worked
+        return self._worked + self._work * (self.now - self._batch.start) / self._batch.seconds
 
     @property
     def lag(self) -> float:
@@ -169,7 +179,13 @@ class SimulatedJob:
         failing = self._left[0].at if self._left else NEVER
         if self.down_until is not None:
             return min(failing, self.down_until)
-        return min(failing, self._batch.end if self._batch else self._start_possible())
+        if self._batch is None:
+            return min(failing, self._start_possible())
+        return min(failing, self._batch.end, self._next_join())
+
+    def _next_join(self) -> float:
+        joining = (pod.ready for pod in self._pods if pod.ready > self._looked)
+        return min(joining, default=NEVER)
 
     def _start_possible(self) -> float:
         first_ready = min(pod.ready for pod in self._pods)
@@ -180,8 +196,10 @@ class SimulatedJob:
             self._fail(self._left.pop(0))
         elif self.down_until is not None:
             self.down_until = None
-        elif self._batch:
+        elif self._batch and self._batch.end <= self.now:
             self._commit(self._batch)
+        elif self._batch:
+            self._batch = self._shared(self._batch)
         else:
             self._begin()
 
@@ -201,20 +219,50 @@ class SimulatedJob:
             executors=len(working),
             cold=new > 0,
         )
+        self._looked = self.now
+        self._work_on(working)
+
+    def _work_on(self, working: list[_Executor]) -> None:
+        self._working = working
         for pod in working:
             pod.worked = True
 
     def _length(self, rows: float, working: Sequence[_Executor], new: float) -> float:
-        share = sum(self._share(pod) for pod in working)
-        capacity = self.plant.capacity(len(working), share * self.plant.cores)
+        capacity = self._capacity(working)
         seconds = self.plant.overhead + (rows + self._replay) / capacity
         seconds *= math.exp(self._chance.normal(0.0, self.plant.noise))
         if new:
             seconds += self._drawn(self.plant.cold) + self.plant.state_reload * new
         seconds += self._reload
-        self.worked += (rows + self._replay) / self.plant.task_rate
+        self._work = (rows + self._replay) / self.plant.task_rate
         self._replay = self._reload = 0.0
         return seconds
+
+    def _shared(self, batch: Batch) -> Batch:
+        """A batch in which new executors take over tasks that wait, if it ends sooner so."""
+        self._looked = self.now
+        everyone = [pod for pod in self._pods if pod.ready <= self.now]
+        new = sum(not pod.worked for pod in everyone) / len(everyone)
+        first_task = self._drawn(self.plant.cold) + self.plant.state_reload * new
+        left = batch.end - self.now
+        rest = max(left * self._capacity(self._working) / self._capacity(everyone), first_task)
+        if rest >= left:
+            return batch
+        self._work_on(everyone)
+        return replace(batch, end=self.now + rest, executors=len(everyone), cold=True)
+
+    def _continued(self, batch: Batch) -> Batch | None:
+        """A batch that goes on with those of its executors that are still there; none without any."""
+        still = [pod for pod in self._working if pod in self._pods]
+        if not still:
+            return None
+        rest = (batch.end - self.now) * self._capacity(self._working) / self._capacity(still)
+        self._work_on(still)
+        return replace(batch, end=self.now + rest, executors=len(still))
+
+    def _capacity(self, working: Sequence[_Executor]) -> float:
+        share = sum(self._share(pod) for pod in working)
+        return self.plant.capacity(len(working), share * self.plant.cores)
 
     def _share(self, pod: _Executor) -> float:
         if not pod.joined:
@@ -224,6 +272,7 @@ class SimulatedJob:
 
     def _commit(self, batch: Batch) -> None:
         self.batches.append(batch)
+        self._worked += self._work
         self.committed = batch.upto
         self._batch = None
         self._next_start = max(self.now, batch.start + self.plant.period)
@@ -269,21 +318,22 @@ class SimulatedJob:
         moved = self.plant.state_reload / len(self._pods)
         if self._batch is None:
             self._reload += moved
-        elif any(pod.ready <= self.now for pod in self._pods):
-            delay = self._drawn(self.plant.executor_loss) + moved
-            self._batch = _delayed(self._batch, delay)
         else:
-            self._batch = None
+            delay = self._drawn(self.plant.executor_loss) + moved
+            self._batch = self._continued(replace(self._batch, end=self._batch.end + delay))
 
     def _rescale_live(self, executors: int) -> None:
         before = len(self._pods)
-        # The youngest go first: they have the least state.
+        # The youngest go first: they have the least state, or none.
+        self._pods.sort(key=lambda pod: pod.ready)
         victims = self._pods[executors:]
         self._release(victims, tail=self.plant.decommissioning)
         self._pods = self._pods[:executors]
         self._pods += [self._joining() for _ in range(executors - before)]
         # What moves to new executors is loaded when they begin to work.
         self._reload += self.plant.state_reload * max(0, before - executors) / before
+        if self._batch and victims:
+            self._batch = self._continued(self._batch)
 
     def _joining(self) -> _Executor:
         runs = self.now + self._drawn(self.plant.pending)
@@ -295,14 +345,3 @@ class SimulatedJob:
 
     def _drawn(self, median: float) -> float:
         return median * math.exp(self._chance.normal(0.0, self.plant.spread)) if median else 0.0
-
-
-def _delayed(batch: Batch, seconds: float) -> Batch:
-    return Batch(
-        start=batch.start,
-        end=batch.end + seconds,
-        first=batch.first,
-        upto=batch.upto,
-        executors=batch.executors,
-        cold=batch.cold,
-    )

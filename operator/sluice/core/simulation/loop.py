@@ -75,12 +75,13 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A decision, when it was made, what there was before, and the processor seconds that it took."""
+    """A decision, when it was made, what there was before, and the processor seconds that it and its forecast took."""
 
     at: float
     before: int
     decision: Decision
     cpu: float
+    forecasting: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,14 +174,19 @@ class _Loop:
     def decide_now(self) -> None:
         """Decide, and do it."""
         now = self.job.now
-        began = self.clock()
         situation = self.watcher.situation(now)
+        began = self.clock()
         situation = replace(situation, forecast=self.foresee(situation))
+        foreseen = self.clock()
         decision = self.decide(situation)
-        cpu = self.clock() - began
-        self.decisions.append(
-            Decided(at=now, before=self.job.executors, decision=decision, cpu=cpu)
+        decided = Decided(
+            at=now,
+            before=self.job.executors,
+            decision=decision,
+            cpu=self.clock() - foreseen,
+            forecasting=foreseen - began,
         )
+        self.decisions.append(decided)
         if decision.executors != self.job.executors:
             self.job.rescale(decision.executors, decision.path)
         self.watcher.decided(decision, now)

@@ -4,7 +4,7 @@ Numbers of Spark plants are of the orders that were measured on a small cluster:
 seconds however few rows it has, executors need 8 to 18 s until they have registered, a new driver 50 to 110 s to its
 first commit, executors that joined a stateful query got a quarter of the tasks of the old one for a while. `phoebe` is
 no Spark: it has the capacity, the outages and the latencies of the published Flink runs (phoebe.md 2.8 g, 5.11, 5.13),
-whose records flow without batches, which a short trigger period and a constant latency stand for.
+whose records flow without batches, which a short trigger period, a limit of rows and a constant latency stand for.
 """
 
 from collections.abc import Mapping
@@ -102,6 +102,7 @@ STATELESS = Plant(
     peak=40_000,
     latency=5.0,
     task_rate=4_000,
+    most_rows=960_000,
     overhead=0.4,
     cold=6.0,
     driver_loss=50.0,
@@ -116,6 +117,7 @@ STATEFUL = Plant(
     task_rate=4_000,
     tasks=24,
     skew=1.15,
+    most_rows=1_200_000,
     overhead=0.8,
     unevenness=0.6,
     state_reload=20.0,
@@ -132,6 +134,7 @@ WIDE = Plant(
     cores=2,
     tasks=48,
     contention=0.004,
+    most_rows=3_000_000,
     overhead=1.0,
     period=5.0,
     unevenness=0.4,
@@ -147,8 +150,9 @@ PHOEBE = Plant(
     peak=PEAK,
     latency=2.0,
     task_rate=15_934,
-    overhead=0.1,
+    overhead=0.05,
     period=0.5,
+    most_rows=1_500_000,
     floor=0.4,
     pending=0.0,
     start=0.0,

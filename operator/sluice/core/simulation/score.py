@@ -75,6 +75,8 @@ class Score:
     """Changes of direction in an hour."""
     cpu_median: float
     cpu_p99: float
+    """Processor seconds of a decision, and of its forecast on average."""
+    cpu_forecast: float
     end_lag: float
     """Rows that were left over."""
 
@@ -120,6 +122,7 @@ def score(run: Run) -> Score:
         turns=_turns(changes) / (seconds / 3600),
         cpu_median=float(np.median(cpus)),
         cpu_p99=float(np.quantile(cpus, 0.99)),
+        cpu_forecast=fmean([decided.forecasting for decided in run.decisions] or [0.0]),
         end_lag=float(run.arrivals.rows[-1]) - (run.batches[-1].upto if run.batches else 0.0),
     )
 

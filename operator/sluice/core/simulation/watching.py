@@ -132,13 +132,14 @@ class Watcher:
     def _observed(self, newest: Scrape | None, now: float) -> Observations:
         if newest is None:
             return Observations(age=now)
+        recent = [scrape for scrape in self.scrapes if scrape.at > now - RECENT]
         return Observations(
-            arrival=_mean([scrape.arrival for scrape in self.scrapes]),
-            processing=_mean([scrape.processing for scrape in self.scrapes]),
+            arrival=_mean([scrape.arrival for scrape in recent]),
+            processing=_mean([scrape.processing for scrape in recent]),
             lag=newest.lag,
             latency=newest.latency,
-            cpu=_mean([scrape.cpu for scrape in self.scrapes]),
-            busy=_mean([scrape.busy for scrape in self.scrapes]),
+            cpu=_mean([scrape.cpu for scrape in recent]),
+            busy=_mean([scrape.busy for scrape in recent]),
             commit_age=newest.at - self.last_batch.end if self.last_batch else NO_BATCH,
             batch=self.last_batch.seconds if self.last_batch else NO_BATCH,
             age=now - newest.at,

@@ -1,0 +1,68 @@
+"""A trace from samples that were measured somewhere: put in order, repaired where that is no guess, else refused.
+
+    out of order          sorted
+    several in a second   their mean
+    not a number          left out
+    a gap                 a straight line across it, up to an hour
+    negative rate         refused: probably a counter, not a rate
+    a longer gap          refused: nobody knows the load there
+
+All repairs are told. The first sample is second 0.
+"""
+
+import numpy as np
+
+from sluice.core.simulation.trace import Rates, Trace
+from sluice.errors import InvalidSpec, Problem
+
+LONGEST_GAP = 3600
+LONGEST_TRACE = 366 * 86_400
+"""Seconds. A year of seconds is a quarter of a gigabyte."""
+
+
+def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, ...]]:
+    """Make a trace of samples; tells what was repaired. Raises InvalidSpec."""
+    told: list[str] = []
+    finite = np.isfinite(times) & np.isfinite(rates)
+    if not finite.all():
+        told.append(f"{int((~finite).sum())} samples without a number were left out")
+        times, rates = times[finite], rates[finite]
+    if len(times) < 2:
+        raise _refusal(name, f"{len(times)} samples", "a load needs at least two")
+    if (rates < 0).any():
+        worst = int(np.argmin(rates))
+        value = f"{rates[worst]:g} rows/s at {times[worst]:g} s"
+        raise _refusal(name, value, "give rates, not differences or counters")
+    if (np.diff(times) < 0).any():
+        told.append("samples were out of order and have been sorted")
+        order = np.argsort(times, kind="stable")
+        times, rates = times[order], rates[order]
+    if times[0]:
+        told.append(f"it begins at {times[0]:.0f} s, which is second 0 of the run")
+    return Trace(name=name, rates=_by_second(name, times - times[0], rates, told)), tuple(told)
+
+
+def _by_second(name: str, times: Rates, rates: Rates, told: list[str]) -> Rates:
+    if times[-1] > LONGEST_TRACE:
+        days = times[-1] / 86_400
+        raise _refusal(name, f"{days:.0f} days", "give at most a year, with times in seconds")
+    seconds, place, counts = np.unique(
+        times.astype(np.int64), return_inverse=True, return_counts=True
+    )
+    if (counts > 1).any():
+        told.append(f"{int((counts > 1).sum())} seconds had several samples: their mean counts")
+    means = np.bincount(place, rates) / counts
+    if len(seconds) < 2:
+        raise _refusal(name, "all samples in one second", "a load needs at least two seconds")
+    gaps = np.diff(seconds)
+    step, longest = int(np.median(gaps)), int(gaps.max())
+    if longest > max(LONGEST_GAP, 2 * step):
+        at = int(seconds[int(np.argmax(gaps))])
+        raise _refusal(name, f"{longest} s without a sample from {at} s on", "cut the file there")
+    if longest > 2 * step:
+        told.append(f"{int((gaps > 2 * step).sum())} gaps of up to {longest} s were bridged")
+    return np.interp(np.arange(seconds[-1] + 1), seconds, means)
+
+
+def _refusal(name: str, value: object, remedy: str) -> InvalidSpec:
+    return InvalidSpec([Problem(f"trace {name}", value, remedy)])

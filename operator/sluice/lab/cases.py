@@ -1,0 +1,183 @@
+"""One run: what is tried, and what came of it. Both are plain enough to go to another process and into a file."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sluice.core.series import Measured, NoData
+from sluice.core.simulation.job import Failure, Loss
+from sluice.core.simulation.loop import Run, Scenario, run
+from sluice.core.simulation.oracle import ideal
+from sluice.core.simulation.plant import PLANTS, Plant
+from sluice.core.simulation.profiling import profiled, unprofiled
+from sluice.core.simulation.score import Recovery, Score, score
+from sluice.lab.contenders import ORACLE, Contender
+from sluice.lab.loads import Source
+
+Json = dict[str, Any]
+
+FIRST_FAILURE, EACH = 1200.0, 2743.0
+"""Seconds: when the published runs failed (phoebe.md 2.8 b)."""
+
+POINTS = 480
+"""Of a timeline that is kept for a picture."""
+
+SCHEDULES = ("drivers", "executors", "mixed", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A contender on a plant under a load, with a seed."""
+
+    contender: Contender
+    plant: str
+    source: Source
+    seed: int
+    failures: str = "drivers"
+    profile: bool = True
+    seconds: int | None = None
+    """How much of the load; None is all of it."""
+    timeline: bool = False
+    """Whether its course is kept for a picture."""
+
+    @property
+    def policy(self) -> str:
+        """The contender's name."""
+        return str(self.contender)
+
+
+def schedule(kind: str, seconds: int) -> tuple[Failure, ...]:
+    """The failures of a run: drivers, executors, or one after the other, at the published spacing."""
+    if kind == "none":
+        return ()
+    losses = {
+        "drivers": (Loss.DRIVER,),
+        "executors": (Loss.EXECUTOR,),
+        "mixed": (Loss.DRIVER, Loss.EXECUTOR),
+    }[kind]
+    moments = np.arange(FIRST_FAILURE, seconds, EACH)
+    return tuple(
+        Failure(at=float(at), loss=losses[number % len(losses)])
+        for number, at in enumerate(moments)
+    )
+
+
+def carry_out(case: Case) -> Json:
+    """Do a run, and tell what came of it as plain data."""
+    plant = PLANTS[case.plant]
+    began = time.process_time()
+    found = run(
+        _scenario(case, plant),
+        case.contender.deciding(plant, _trace(case, plant)),
+        case.contender.foreseeing(),
+        time.process_time,
+    )
+    outcome = {
+        "policy": case.policy,
+        "plant": case.plant,
+        "trace": case.source.name,
+        "suite": case.source.suite,
+        "seed": case.seed,
+        "failures": case.failures,
+        "profile": case.profile,
+        "seconds": found.scenario.trace.seconds,
+        "bound": plant.latency,
+        "target": plant.recovery,
+        "cpu": time.process_time() - began,
+        **_scores(score(found)),
+    }
+    return outcome | ({"timeline": _timeline(found)} if case.timeline else {})
+
+
+def _trace(case: Case, plant: Plant) -> Any:
+    trace = case.source.trace(case.seed, plant.peak)
+    return trace if case.seconds is None else trace.cut(case.seconds)
+
+
+def _scenario(case: Case, plant: Plant) -> Scenario:
+    trace = _trace(case, plant)
+    experience, spent = profiled(plant, case.seed) if case.profile else (unprofiled(plant), 0.0)
+    is_oracle = case.contender.name == ORACLE
+    return Scenario(
+        plant=ideal(plant) if is_oracle else plant,
+        trace=trace,
+        seed=case.seed,
+        failures=schedule(case.failures, trace.seconds),
+        executors=case.contender.fixed(plant),
+        interval=case.contender.interval,
+        experience=experience,
+        spent=0.0 if is_oracle or case.contender.name not in MODELLING else spent,
+    )
+
+
+MODELLING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
+"""Policies that use a profile, and so have to pay for it."""
+
+
+def _scores(found: Score) -> Json:
+    return {
+        "late": found.late,
+        "seen_late": found.seen_late,
+        "attainment": found.attainment,
+        "mean_latency": found.mean_latency,
+        "p95_latency": found.p95_latency,
+        "executor_hours": found.executor_hours,
+        "profiling_hours": found.profiling_hours,
+        "mean_executors": found.mean_executors,
+        "live_rescales": found.live_rescales,
+        "restart_rescales": found.restart_rescales,
+        "turns": found.turns,
+        "cpu_median": found.cpu_median,
+        "cpu_p99": found.cpu_p99,
+        "cpu_forecast": found.cpu_forecast,
+        "end_lag": found.end_lag,
+        "recoveries": [_recovery(one) for one in found.recoveries],
+    }
+
+
+def _recovery(found: Recovery) -> Json:
+    return {
+        "at": found.at,
+        "loss": found.loss.value,
+        "executors": found.executors,
+        "seconds": _plain(found.seconds),
+        "predicted": _plain(found.predicted),
+        "within": found.within,
+        "feasible": found.feasible,
+    }
+
+
+def _plain(measured: Measured) -> float | None:
+    return None if isinstance(measured, NoData) else round(measured, 3)
+
+
+def _timeline(found: Run) -> Json:
+    step = max(1, len(found.moments) // POINTS)
+    moments = found.moments[::step]
+    return {
+        "at": [moment.at for moment in moments],
+        "load": [round(moment.load) for moment in moments],
+        "capacity": [round(moment.capacity) for moment in moments],
+        "executors": [moment.executors for moment in moments],
+        "running": [moment.running for moment in moments],
+        "lag": [round(moment.lag) for moment in moments],
+        "latency": [_plain(moment.latency) for moment in moments],
+    }
+
+
+def without_timeline(outcome: Json) -> Json:
+    """What is kept of an outcome that no picture is drawn of."""
+    return {name: value for name, value in outcome.items() if name != "timeline"}
+
+
+def pictured(cases: list[Case]) -> list[Case]:
+    """Keep the course of the first seed of each policy, plant and load."""
+    seen: set[tuple[str, str, str]] = set()
+    marked = []
+    for case in cases:
+        key = (case.policy, case.plant, case.source.name)
+        marked.append(replace(case, timeline=key not in seen))
+        seen.add(key)
+    return marked

@@ -1,0 +1,200 @@
+"""`sluice lab`: what is tried, where the results go, and what is said of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from sluice.core.simulation.plant import PLANTS
+from sluice.core.simulation.suites import SETS, named_trace
+from sluice.errors import InvalidSpec, Problem
+from sluice.lab import loads, report, results, running, table
+from sluice.lab.cases import SCHEDULES, Case, Json, pictured, without_timeline
+from sluice.lab.contenders import contender
+from sluice.lab.verdicts import beaten, changes
+
+RIVALS = (
+    "sluice,phoebe,static,hpa,hpa:target=0.35,keda-lag,flink-autoscaler,ds2,twres,daedalus,oracle"
+).split(",")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def lab() -> None:
+    """Try policies on simulated jobs: no cluster, hours in seconds."""
+
+
+Command = Callable[..., Any]
+
+PIPE_WIDTH = 160
+"""Columns where nobody looks: enough for every table."""
+
+
+def _scene(command: Command) -> Command:
+    """The options that say what policies are tried in."""
+    options = [
+        click.option("--plant", "plants", multiple=True, default=["phoebe"], show_default=True,
+                     help=f"The simulated job; again for more. One of {', '.join(PLANTS)}, or all."),
+        click.option("--trace", "traces", multiple=True, default=["yahoo-sine"], show_default=True,
+                     help="A load by name, a whole set (reporting, tuning), or a file; again for more."),
+        click.option("--failures", type=click.Choice(SCHEDULES), default="drivers", show_default=True,
+                     help="What is lost, 20 min after the beginning and then every 45.7 min."),
+        click.option("--profile/--no-profile", default=True, show_default=True,
+                     help="Whether the job was profiled before; its price counts for policies that use it."),
+        click.option("--hours", type=click.FloatRange(min=0.1), help="Only so much of each load."),
+        click.option("--out", type=click.Path(path_type=Path, file_okay=False),
+                     default=Path("lab-results"), show_default=True, help="Folder of the results."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@lab.command()
+@click.argument("policy", default="sluice")
+@_scene
+@click.option("--seed", type=int, default=1, show_default=True, help="Of noise and chance.")
+def run(policy: str, seed: int, out: Path, **scene: Any) -> int:
+    """Try one POLICY, such as sluice or hpa:target=0.35."""
+    return _tried([policy], [seed], out, None, 1, scene)
+
+
+@lab.command()
+@click.option(
+    "--policy", "policies", multiple=True, help="Again for more. Default: all, and the oracle."
+)
+@_scene
+@click.option(
+    "--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="How many."
+)
+@click.option(
+    "--vs", type=click.Path(path_type=Path), help="A former results.json: shows what has changed."
+)
+@click.option(
+    "--processes", type=click.IntRange(min=1), help="At once. Default: one for each processor."
+)
+def compare(
+    policies: Sequence[str],
+    seeds: int,
+    out: Path,
+    vs: Path | None,
+    processes: int | None,
+    **scene: Any,
+) -> int:
+    """Try policies side by side, under the same loads and failures."""
+    return _tried(
+        policies or RIVALS,
+        range(1, seeds + 1),
+        out,
+        vs,
+        processes or running.all_processors(),
+        scene,
+    )
+
+
+@lab.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+def traces(files: Sequence[Path]) -> int:
+    """List the loads by name, or look at FILES: what is in them, and what would be repaired."""
+    for suite, shapes in SETS.items() if not files else ():
+        for name in shapes:
+            _show(f"{name} ({suite})", named_trace(name, 1).rates)
+    for file in files:
+        trace, repairs = loads.read(file)
+        _show(str(file), trace.rates)
+        for repair in repairs:
+            click.echo(f"  {repair}")
+    return 0
+
+
+def _show(name: str, rates: Any) -> None:
+    click.echo(
+        f"{name}: {len(rates) / 3600:.1f} h, {rates.min():,.0f} to {rates.max():,.0f} rows/s, "
+        f"mean {rates.mean():,.0f}"
+    )
+
+
+def _tried(
+    policies: Sequence[str],
+    seeds: Sequence[int],
+    out: Path,
+    vs: Path | None,
+    processes: int,
+    scene: dict[str, Any],
+) -> int:
+    former = results.read(vs) if vs else ()
+    cases = _cases(policies, seeds, **scene)
+    outcomes = running.carried_out(cases, processes, Console(stderr=True))
+    found = results.rows(outcomes)
+    _write(out, outcomes, found, former)
+    console = Console(width=None if Console().is_terminal else PIPE_WIDTH)
+    for one in table.tables(found):
+        console.print(one)
+    if former:
+        console.print(table.change_table(changes(former, found)))
+    for note in _notes(found):
+        console.print(note)
+    console.print(f"{out}/report.html, {out}/results.md, {out}/results.json")
+    return 0
+
+
+def _cases(
+    policies: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    plants: Sequence[str],
+    traces: Sequence[str],
+    failures: str,
+    profile: bool,
+    hours: float | None,
+) -> list[Case]:
+    return pictured(
+        [
+            Case(
+                contender=one,
+                plant=plant,
+                source=source,
+                seed=seed,
+                failures=failures,
+                profile=profile,
+                seconds=None if hours is None else int(hours * 3600),
+            )
+            for plant in _plants(plants)
+            for source in loads.sources(traces)
+            for one in dict.fromkeys(map(contender, policies))
+            for seed in seeds
+        ]
+    )
+
+
+def _plants(names: Sequence[str]) -> Sequence[str]:
+    if "all" in names:
+        return list(PLANTS)
+    for name in names:
+        if name not in PLANTS:
+            remedy = f"choose one of {', '.join(PLANTS)}, or all"
+            raise InvalidSpec([Problem("plant", name, remedy)])
+    return list(dict.fromkeys(names))
+
+
+def _write(
+    out: Path, outcomes: Sequence[Json], found: Sequence[results.Row], former: Sequence[results.Row]
+) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        results.write(out / "results.json", [without_timeline(outcome) for outcome in outcomes])
+        (out / "results.md").write_text(table.markdown(found, _notes(found)), encoding="utf-8")
+        page = report.page(found, outcomes, _notes(found), changes(former, found))
+        (out / "report.html").write_text(page, encoding="utf-8")
+    except OSError as error:
+        remedy = "give a folder that can be written with --out"
+        raise InvalidSpec([Problem("out", str(error), remedy)]) from error
+
+
+def _notes(found: Sequence[results.Row]) -> list[str]:
+    tuned = sorted({row.trace for row in found if row.suite == "tuning"})
+    notes = [str(one) for one in beaten(found)]
+    if tuned:
+        notes.append(f"used for tuning, so no evidence: {', '.join(tuned)}")
+    return notes

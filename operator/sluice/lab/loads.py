@@ -1,0 +1,130 @@
+"""Loads by name and from files.
+
+A file has two columns, seconds and rows per second: as CSV with or without a head, as Parquet, or as the JSON of a
+Prometheus range query. Small flaws are repaired and told; where a repair would be a guess, the file is refused.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sluice.core.simulation.samples import repaired
+from sluice.core.simulation.suites import PEAK, SETS, named_trace
+from sluice.core.simulation.trace import Rates, Trace
+from sluice.errors import InvalidSpec, Problem
+
+FORMATS = "a .csv, .parquet or .json file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A load by its name in a suite, or by the path of its file."""
+
+    name: str
+    path: Path | None = None
+
+    @property
+    def suite(self) -> str:
+        """Whether it serves tuning or reporting, or is the user's own."""
+        return next((suite for suite, shapes in SETS.items() if self.name in shapes), "own")
+
+    def trace(self, seed: int, peak: float) -> Trace:
+        """The load for a plant of a size; what was measured is not scaled, and has no noise added."""
+        if self.path is None:
+            return named_trace(self.name, seed).scaled(peak / PEAK)
+        trace, _ = read(self.path)
+        return trace
+
+
+def sources(words: Sequence[str]) -> tuple[Source, ...]:
+    """The loads of names, of whole suites, and of files. Raises InvalidSpec."""
+    found: dict[str, Source] = {}
+    for word in words:
+        for source in _meant(word):
+            found[source.name] = source
+    return tuple(found.values())
+
+
+def _meant(word: str) -> list[Source]:
+    if word in SETS:
+        return [Source(name=name) for name in SETS[word]]
+    known = [name for shapes in SETS.values() for name in shapes]
+    if word in known:
+        return [Source(name=word)]
+    path = Path(word)
+    if path.is_file():
+        return [Source(name=path.stem, path=path)]
+    remedy = f"choose {', '.join([*SETS, *known])}, or {FORMATS}"
+    raise InvalidSpec([Problem("trace", word, remedy)])
+
+
+def read(path: Path) -> tuple[Trace, tuple[str, ...]]:
+    """Read a file; tells what was repaired. Raises InvalidSpec."""
+    readers = {".csv": _csv, ".parquet": _parquet, ".json": _prometheus}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise _refusal(path, path.suffix or "no ending", f"give {FORMATS}")
+    try:
+        times, rates = reader(path)
+    except OSError as error:
+        raise _refusal(path, error.strerror or error, "give a file that can be read") from error
+    return repaired(path.stem, times, rates)
+
+
+def _csv(path: Path) -> tuple[Rates, Rates]:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        head = next(lines, "")
+    skipped = 0 if _is_number(head.split(",")[0]) else 1
+    try:
+        table = np.loadtxt(path, delimiter=",", skiprows=skipped, usecols=(0, 1), ndmin=2)
+    except (ValueError, IndexError) as error:
+        remedy = "each line has two numbers: seconds, rows per second"
+        raise _refusal(path, str(error), remedy) from error
+    return table[:, 0], table[:, 1]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(path: Path) -> tuple[Rates, Rates]:
+    try:
+        from pyarrow import parquet  # type: ignore[import-not-found,unused-ignore]  # optional
+    except ImportError:
+        remedy = "install pyarrow to read Parquet, or convert the file to CSV"
+        raise _refusal(path, "Parquet", remedy) from None
+    try:
+        table = parquet.read_table(path).select([0, 1])
+        times, rates = (np.asarray(column, dtype=float) for column in table.columns)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise _refusal(
+            path, str(error), "its first two columns are seconds, rows per second"
+        ) from error
+    return times, rates
+
+
+def _prometheus(path: Path) -> tuple[Rates, Rates]:
+    try:
+        answer: Any = json.loads(path.read_text(encoding="utf-8"))
+        found = answer["data"]["result"] if "data" in answer else answer
+        samples = [sample for series in found for sample in series["values"]]
+        table = np.array([[float(at), float(rate)] for at, rate in samples], dtype=float)
+    except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
+        remedy = "export it from /api/v1/query_range, which has data.result[].values"
+        raise _refusal(path, repr(error), remedy) from error
+    if len(found) != 1:
+        remedy = "sum the query over its labels, so that it gives one series"
+        raise _refusal(path, f"{len(found)} series", remedy)
+    return table[:, 0], table[:, 1]
+
+
+def _refusal(path: Path, value: object, remedy: str) -> InvalidSpec:
+    return InvalidSpec([Problem(f"trace file {path}", value, remedy)])

@@ -1,0 +1,133 @@
+"""Pictures of a run as inline SVG: load and capacity, executors, latency; failures are lines through all of them."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sluice.lab.cases import Json
+
+WIDTH, HEIGHT, GUTTER = 640, 96, 52
+TICKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Numbers over time, their name and the class by which they are styled; None is a gap."""
+
+    name: str
+    style: str
+    values: Sequence[float | None]
+    steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines with one axis; `ceiling` cuts what would dwarf the rest, `bound` is a line across."""
+
+    title: str
+    lines: Sequence[Line]
+    ceiling: float
+    bound: float | None = None
+
+
+def pictures(outcome: Json) -> str:
+    """The course of a run."""
+    course = outcome["timeline"]
+    seconds = float(outcome["seconds"])
+    failures = [found["at"] for found in outcome["recoveries"]]
+    load, capacity = course["load"], course["capacity"]
+    panels = (
+        Panel(
+            "rows/s",
+            (Line("load", "load", load), Line("capacity", "capacity", capacity, steps=True)),
+            1.05 * max(*load, *capacity, 1),
+        ),
+        Panel(
+            "executors",
+            (
+                Line("working", "working", course["running"], steps=True),
+                Line("asked for", "asked", course["executors"], steps=True),
+            ),
+            1.1 * max(*course["executors"], 1),
+        ),
+        Panel(
+            "latency s",
+            (Line("95th percentile", "latency", course["latency"]),),
+            6 * outcome["bound"],
+            outcome["bound"],
+        ),
+    )
+    return "\n".join(_drawn(panel, course["at"], seconds, failures) for panel in panels)
+
+
+def _drawn(panel: Panel, at: Sequence[float], seconds: float, failures: Sequence[float]) -> str:
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(panel.title)}">',
+        *_axis(panel, seconds),
+        *(_vertical(moment, seconds) for moment in failures),
+    ]
+    if panel.bound is not None:
+        level = _y(panel.bound, panel.ceiling)
+        parts.append(f'<path class="bound" d="M{GUTTER} {level:.1f}H{WIDTH}"/>')
+    for line in panel.lines:
+        path = _path(line, at, seconds, panel.ceiling)
+        parts.append(
+            f'<path class="{line.style}" d="{path}"><title>{html.escape(line.name)}</title></path>'
+        )
+    return "\n".join([*parts, "</svg>"])
+
+
+def _path(line: Line, at: Sequence[float], seconds: float, ceiling: float) -> str:
+    parts: list[str] = []
+    pen_down = False
+    for moment, value in zip(at, line.values, strict=True):
+        if value is None:
+            pen_down = False
+            continue
+        x, y = _x(moment, seconds), _y(value, ceiling)
+        if not pen_down:
+            parts.append(f"M{x:.1f} {y:.1f}")
+        elif line.steps:
+            parts.append(f"H{x:.1f}V{y:.1f}")
+        else:
+            parts.append(f"L{x:.1f} {y:.1f}")
+        pen_down = True
+    return "".join(parts)
+
+
+def _axis(panel: Panel, seconds: float) -> list[str]:
+    marks = [
+        f'<text x="{GUTTER - 6}" y="{_y(level, panel.ceiling) + 4:.1f}" class="number">{short(level)}</text>'
+        f'<path class="grid" d="M{GUTTER} {_y(level, panel.ceiling):.1f}H{WIDTH}"/>'
+        for level in (panel.ceiling * part / TICKS for part in range(TICKS))
+    ]
+    hours = range(0, int(seconds // 3600) + 1, max(1, int(seconds // 3600 // 6)))
+    marks += [
+        f'<text x="{_x(hour * 3600.0, seconds):.1f}" y="{HEIGHT - 1}" class="hour">{hour} h</text>'
+        for hour in hours
+    ]
+    return [
+        *marks,
+        f'<text x="{GUTTER + 4}" y="10" class="title">{html.escape(panel.title)}</text>',
+    ]
+
+
+def _vertical(moment: float, seconds: float) -> str:
+    x = _x(moment, seconds)
+    return f'<path class="failure" d="M{x:.1f} 2V{HEIGHT - 12}"><title>failure at {moment:.0f} s</title></path>'
+
+
+def _x(moment: float, seconds: float) -> float:
+    return GUTTER + (WIDTH - GUTTER) * moment / seconds
+
+
+def _y(value: float, ceiling: float) -> float:
+    inside = min(value, ceiling)
+    return 4 + (HEIGHT - 18) * (1 - inside / ceiling)
+
+
+def short(value: float) -> str:
+    """A number as an axis shows it."""
+    if value >= 1e6:
+        return f"{value / 1e6:.3g}M"
+    return f"{value / 1000:.3g}k" if value >= 1000 else f"{value:.3g}"

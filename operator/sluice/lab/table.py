@@ -1,0 +1,113 @@
+"""Results as a table for the terminal, and the same in Markdown. Both say which loads were used for tuning."""
+
+from collections.abc import Callable, Sequence
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from sluice.lab.results import Row, by_scene
+from sluice.lab.verdicts import Change, Gap, gaps
+
+MEASURES = """\
+late: share of the time in which what arrived was committed later than the bound, outages included. seen: share of the
+working time that went into such rows, as published evaluations count. kept: recoveries within the target, of those that
+all executors together could have kept. error: median error of predicted recoveries. hours: executor-hours of a run,
+profile: those of them before it began. mean: executors. live, restarts: rescales in two hours. turns: changes of
+direction in an hour. ms: processor time of a decision without its forecast (99 %). x oracle: hours by the oracle's.
+"""
+
+CYCLE = 2.0
+"""Hours."""
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+COLUMNS: Sequence[tuple[str, Callable[[Row], str]]] = (
+    ("policy", lambda row: row.policy),
+    ("late", lambda row: _share(row.late)),
+    ("seen", lambda row: _share(row.seen_late)),
+    ("p95 s", lambda row: f"{row.p95_latency:.1f}"),
+    ("kept", lambda row: f"{row.kept}/{row.recoveries}"),
+    ("error", lambda row: _share(row.prediction_error)),
+    ("hours", lambda row: f"{row.executor_hours:.1f}"),
+    ("profile", lambda row: f"{row.profiling_hours:.1f}"),
+    ("mean", lambda row: f"{row.mean_executors:.1f}"),
+    ("live", lambda row: f"{row.live_rescales * CYCLE / row.hours:.1f}"),
+    ("restarts", lambda row: f"{row.restart_rescales * CYCLE / row.hours:.1f}"),
+    ("turns", lambda row: f"{row.turns:.1f}"),
+    ("ms", lambda row: f"{row.cpu_p99 * 1000:.0f}"),
+)
+
+
+def headings() -> tuple[str, ...]:
+    """The names of the columns."""
+    return (*(name for name, _ in COLUMNS), "x oracle")
+
+
+def cells(row: Row, gap: Gap | None) -> tuple[str, ...]:
+    """A row in words."""
+    return (*(tell(row) for _, tell in COLUMNS), f"{gap.price:.2f}" if gap else "-")
+
+
+def title(scene: Sequence[Row]) -> str:
+    """What a table is about."""
+    first = scene[0]
+    seeds = f"{first.seeds} seed" + ("s" if first.seeds > 1 else "")
+    return f"{first.plant} under {first.trace} ({first.suite}, {first.hours:.0f} h, {seeds})"
+
+
+def tables(found: Sequence[Row]) -> list[Table]:
+    """For the terminal."""
+    known, shown = gaps(found), []
+    for scene in by_scene(found).values():
+        table = Table(title=title(scene), title_justify="left", box=SIMPLE, pad_edge=False)
+        for number, name in enumerate(headings()):
+            table.add_column(name, justify="right" if number else "left", no_wrap=number > 0)
+        for row in scene:
+            table.add_row(*cells(row, known.get(row.key)))
+        shown.append(table)
+    return shown
+
+
+def markdown(found: Sequence[Row], notes: Sequence[str] = ()) -> str:
+    """For people who read files."""
+    known, lines = gaps(found), ["# Policies compared", "", MEASURES]
+    for scene in by_scene(found).values():
+        lines += [f"## {title(scene)}", ""]
+        lines += _markdown_table(headings(), [cells(row, known.get(row.key)) for row in scene])
+    lines += [f"- {note}" for note in notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _markdown_table(heads: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    rule = ["---", *("---:" for _ in heads[1:])]
+    return ["| " + " | ".join(line) + " |" for line in (heads, rule, *body)] + [""]
+
+
+CHANGE_HEADINGS = ("plant", "trace", "policy", "late", "hours", "kept", "verdict")
+
+
+def change_cells(change: Change) -> tuple[str, ...]:
+    """A change in words."""
+    former, present = change.former, change.present
+    return (
+        present.plant,
+        present.trace,
+        present.policy,
+        f"{_share(former.late)} -> {_share(present.late)}",
+        f"{former.executor_hours:.1f} -> {present.executor_hours:.1f}",
+        f"{_share(former.kept_share)} -> {_share(present.kept_share)}",
+        change.verdict,
+    )
+
+
+def change_table(changes: Sequence[Change]) -> Table:
+    """What has changed, for the terminal."""
+    table = Table(title="Since the former result", title_justify="left", box=SIMPLE)
+    for name in CHANGE_HEADINGS:
+        table.add_column(name)
+    for change in changes:
+        table.add_row(*change_cells(change))
+    return table
