@@ -31,20 +31,24 @@ class Choice:
         """What was seen of a number of executors."""
         return next((found for found in self.seen if found.executors == executors), None)
 
+    def verdict(self, found: Assessment) -> str:
+        """Why a candidate was chosen or not."""
+        wrong = shortfall(found, self.goals)
+        enough = found.executors == self.chosen.executors
+        return wrong or ("the smallest that is enough" if enough else "more than needed")
+
     def candidates(self) -> tuple[Candidate, ...]:
         """What was seen, in words."""
         return tuple(self._candidate(found) for found in self.seen)
 
     def _candidate(self, found: Assessment) -> Candidate:
-        wrong = shortfall(found, self.goals)
-        chosen = found.executors == self.chosen.executors
         return Candidate(
             executors=found.executors,
             capacity=found.capacity,
             latency=_measured(found.latency, "overload"),
             recovery=_measured(found.recovery, "never catches up"),
-            verdict=wrong or ("the smallest that is enough" if chosen else "more than needed"),
-            chosen=chosen,
+            verdict=self.verdict(found),
+            chosen=found.executors == self.chosen.executors,
         )
 
 

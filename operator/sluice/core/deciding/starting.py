@@ -3,12 +3,13 @@
 A job that processes r rows per second while it works a share u of the time could do r / u (the true rate of DS2:
 Kalavri et al., OSDI 2018), and so many executors more or less change that in proportion. Batches work for nothing
 during their fixed overhead. With a trigger that never waits a job looks busy at any load: then only the processors
-tell. It is a guess for the first minutes, with the wide range of a single measurement.
+tell. It is a guess for the first minutes, with the wide range of a single measurement. A job that has had no rows yet
+needs no capacity.
 """
 
 from dataclasses import replace
 
-from sluice.core.deciding.outlook import backlog
+from sluice.core.deciding.outlook import backlog, upper_load
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.series import Measured, NoData
@@ -19,6 +20,14 @@ LEAST_USE = 0.02
 
 BOTTLENECK = 0.5
 """A backlog on processors that are less busy has another reason than too few of them."""
+
+
+def known_capacity(situation: Situation, calm: float) -> Capacity | NoData:
+    """What was learned of the capacity; else what can be seen of it now."""
+    learned = situation.models.capacity.fitted()
+    if not isinstance(learned, NoData):
+        return learned
+    return _ample(situation) if _is_idle(situation) else observed_capacity(situation, calm)
 
 
 def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
@@ -46,6 +55,17 @@ def busy_share(situation: Situation) -> Measured:
             return observed.batch if isinstance(observed.batch, NoData) else NoData("no batch yet")
         return observed.busy * max(0.0, 1 - batching.overhead / observed.batch)
     return observed.busy if batching.period > 0 else observed.cpu
+
+
+def _is_idle(situation: Situation) -> bool:
+    """Whether nothing arrives, nothing waits, and nothing is expected."""
+    load, lag = upper_load(situation), situation.observed.lag
+    return not isinstance(load, NoData) and max(load.rates) == 0 and lag == 0
+
+
+def _ample(situation: Situation) -> Capacity | NoData:
+    """Any capacity will do for no rows at all."""
+    return replace(situation.models.capacity, points=((1, 1.0),)).fitted()
 
 
 def _is_saturated(situation: Situation, rate: float, calm: float) -> bool:

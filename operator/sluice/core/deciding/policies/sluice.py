@@ -1,15 +1,16 @@
 """Ours: the smallest number of executors that keeps latency and recovery promises for the load that is coming.
 
-Going up looks at the peak of the upper forecast; going down waits until nothing larger was wanted for a while, and
-must pay for its own outage within the horizon. While a backlog is drained the job is left in peace. A promise that
-cannot be kept is named, with the best that can, and met as nearly as executors still help.
+Up for what the upper forecast says of the next minutes; down when nothing larger was wanted for a while and will be
+needed for a longer while, if that pays for the outage of the rescale. While a backlog is drained the job is left in
+peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still help.
 
-What a candidate would bring is for `assessing`, the search for `choosing`, a job without a profile for `starting`.
+What a candidate would bring is for `assessing`, the search for `choosing`, the price of a rescale for `paying`, a job
+without a profile for `starting`.
 """
 
 from dataclasses import dataclass, replace
 
-from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, moments
+from sluice.core.deciding.assessing import INFINITE, Goals, Trial, moments
 from sluice.core.deciding.choosing import Choice, choose
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
@@ -17,12 +18,28 @@ from sluice.core.deciding.outlook import backlog, peak, upper_load
 from sluice.core.deciding.paying import Way, price_in_executors, shortest_way
 from sluice.core.deciding.policies.replies import held, largest_wish, reply, wishes_reach
 from sluice.core.deciding.situation import Situation
-from sluice.core.deciding.starting import observed_capacity
+from sluice.core.deciding.starting import known_capacity
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import NoData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A situation with what follows from it: the trials of candidates, and what a rescale would cost.
+
+    `soon` is what a larger size is chosen for, `later` what a smaller one has to bear.
+    """
+
+    situation: Situation
+    capacity: Capacity
+    soon: Trial
+    later: Trial
+    way: Way
+    price: float
+    """Executors too many that are as good as one outage more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +52,7 @@ class Sluice:
     """What is needed within that time is not taken away, and a rescale must pay within it."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
-    downtime_share: float = 0.7
+    downtime_share: float = 0.6
     """The share of driver losses whose downtime is not above the one that is planned with."""
     utilisation: float = 0.85
     """The most of its sure capacity that the peak may use: batches grow without bound towards 1."""
@@ -44,7 +61,7 @@ class Sluice:
     calm: float = 5.0
     """Seconds of work that may wait without being a backlog, beside what waits between batches."""
     drain: float = 300.0
-    """A backlog is to be drained within the recovery target, or within this."""
+    """A backlog is to be drained within the recovery target, or else within this."""
     foresight: float = 4.0
     """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
     outage_price: float = 5.0
@@ -52,45 +69,32 @@ class Sluice:
 
     def __call__(self, situation: Situation) -> Decision:
         """Decide for a job as it is now."""
-        load = upper_load(situation)
-        if isinstance(load, NoData):
-            return held(situation, f"left as it is: {load.reason}")
-        capacity = self._capacity(situation)
-        if isinstance(capacity, NoData):
-            return held(situation, f"left as it is: {capacity.reason}")
-        trial = self._trial(situation, load, capacity)
-        choice = self._choice(situation, capacity, trial)
-        later = self._until(trial, load, self.horizon)
-        way = shortest_way(situation, later, choice.chosen.capacity)
-        price = price_in_executors(situation, later, capacity, way, self.outage_price)
+        case = self._case(situation)
+        if isinstance(case, NoData):
+            return held(situation, f"left as it is: {case.reason}")
+        choice = self._choice(case, case.soon)
         if choice.chosen.executors > situation.executors:
-            wanted = self._lasting(situation, capacity, later, choice, way, price)
-            return self._larger(situation, trial, choice, wanted, way)
-        choice = self._choice(situation, capacity, later)
-        return self._smaller(situation, later, choice, choice.chosen.executors, way, price)
+            return self._larger(case, choice)
+        return self._smaller(case, self._choice(case, case.later))
 
-    def _lasting(
-        self,
-        situation: Situation,
-        capacity: Capacity,
-        trial: Trial,
-        choice: Choice,
-        way: Way,
-        price: float,
-    ) -> int:
-        """The number to grow to: what is needed soon, and of what is needed later as much as an outage is worth."""
-        needed = choice.chosen.executors
-        later = self._foreseen(trial) if way.path is Path.RESTART else trial
-        foreseen = self._choice(situation, capacity, later).chosen.executors
-        return max(needed, int(min(foreseen, needed + price)))
-
-    def _capacity(self, situation: Situation) -> Capacity | NoData:
-        learned = situation.models.capacity.fitted()
-        return observed_capacity(situation, self.calm) if isinstance(learned, NoData) else learned
+    def _case(self, situation: Situation) -> Case | NoData:
+        load, capacity = upper_load(situation), known_capacity(situation, self.calm)
+        if isinstance(load, NoData):
+            return load
+        if isinstance(capacity, NoData):
+            return capacity
+        soon = self._trial(situation, load, capacity)
+        later = _over(soon, load, self.horizon)
+        way = shortest_way(situation, later, capacity.rate(situation.executors))
+        price = price_in_executors(situation, later, capacity, way, self.outage_price)
+        return Case(
+            situation=situation, capacity=capacity, soon=soon, later=later, way=way, price=price
+        )
 
     def _trial(self, situation: Situation, load: Load, capacity: Capacity) -> Trial:
         batching, batch = situation.batching, situation.observed.batch
         waiting = backlog(situation, capacity.rate(max(1, situation.running)), self.calm)
+        # A batch that works on a backlog is longer than the one before a failure would be.
         normal = 0.0 if isinstance(batch, NoData) or waiting > 0 else batch
         return Trial(
             load=load,
@@ -104,96 +108,85 @@ class Sluice:
             curve=explained_curve(situation.models.latency, capacity),
         )
 
-    def _until(self, trial: Trial, load: Load, horizon: float) -> Trial:
-        return replace(
-            trial,
-            load=load,
-            peak=peak(load, horizon),
-            horizon=horizon,
-            failures=moments(load, horizon),
-        )
-
-    def _choice(self, situation: Situation, capacity: Capacity, trial: Trial) -> Choice:
-        targets = situation.targets
+    def _choice(self, case: Case, trial: Trial) -> Choice:
+        targets, bounds = case.situation.targets, case.situation.bounds
         goals = Goals(
             utilisation=self.utilisation,
-            latency=_promised(targets.latency, INFINITE),
-            recovery=_promised(targets.recovery, INFINITE),
-            drain=_promised(targets.recovery, self.drain),
+            latency=INFINITE if targets.latency is None else targets.latency,
+            recovery=INFINITE if targets.recovery is None else targets.recovery,
+            drain=self.drain if targets.recovery is None else targets.recovery,
         )
         return choose(
-            range(situation.bounds.smallest, situation.bounds.largest + 1),
-            situation.executors,
-            capacity,
+            range(bounds.smallest, bounds.largest + 1),
+            case.situation.executors,
+            case.capacity,
             trial,
             goals=goals,
             tolerance=self.tolerance,
         )
 
-    def _larger(
-        self, situation: Situation, trial: Trial, choice: Choice, wanted: int, way: Way
-    ) -> Decision:
-        current = situation.executors
-        present = choice.of(current)
-        starting = current - situation.running
-        if starting > 0 and present and trial.backlog > 0 and present.drain <= choice.goals.drain:
-            reason = f"{wanted} executors are wanted, and {starting} are starting"
-            return self._decision(situation, choice, wanted, current, reason, way)
-        reason = f"{wanted} executors: {_told(choice, present)}"
-        return self._decision(situation, choice, wanted, wanted, reason, way)
+    def _larger(self, case: Case, choice: Choice) -> Decision:
+        situation, needed = case.situation, choice.chosen.executors
+        present = choice.of(situation.executors)
+        starting = situation.executors - situation.running
+        if starting > 0 and present and case.soon.backlog > 0 and _drains(choice, present.drain):
+            reason = f"{needed} executors are wanted, and {starting} are starting"
+            return self._decision(case, choice, needed, situation.executors, reason)
+        lasting = self._lasting(case, needed)
+        why = "the smallest that is enough" if present is None else choice.verdict(present)
+        reason = f"{lasting} executors, because with {situation.executors} {why}"
+        return self._decision(case, choice, lasting, lasting, reason)
 
-    def _smaller(
-        self,
-        situation: Situation,
-        trial: Trial,
-        choice: Choice,
-        wanted: int,
-        way: Way,
-        price: float,
-    ) -> Decision:
-        current = situation.executors
-        executors = min(current, largest_wish(situation, wanted, self.stabilisation))
-        if wanted >= current:
-            reason = f"{current} executors fit"
-            return self._decision(situation, choice, wanted, current, reason, way)
-        stays = ""
-        if trial.backlog > 0:
-            stays = f"a backlog of {trial.backlog:.0f} rows is drained first"
-        elif isinstance(situation.observed.lag, NoData):
-            stays = f"how many rows wait is unknown ({situation.observed.lag.reason})"
-        elif executors == current or not wishes_reach(situation, self.stabilisation):
-            stays = f"more was wanted within the last {self.stabilisation:.0f} s"
-        elif not current - executors > price:
-            stays = f"an outage of {way.outage:.0f} s pays only for {price:.1f} executors less"
-        if stays:
-            reason = f"{wanted} executors are enough, but {stays}"
-            return self._decision(situation, choice, wanted, current, reason, way)
-        reason = f"{executors} executors are enough for {trial.peak:.0f} rows/s"
-        return self._decision(situation, choice, wanted, executors, reason, way)
+    def _lasting(self, case: Case, needed: int) -> int:
+        """What is needed soon, and of what is needed later as much as an outage is worth."""
+        later = case.later
+        if case.way.path is Path.RESTART:
+            later = _over(later, later.load.scaled(self._growth(later)), later.horizon)
+        foreseen = self._choice(case, later).chosen.executors
+        return max(needed, int(min(foreseen, needed + case.price)))
 
-    def _foreseen(self, trial: Trial) -> Trial:
-        """The same trial under a load whose trend goes on."""
+    def _growth(self, trial: Trial) -> float:
+        """By what the peak grows if the trend goes on."""
         rise = max(0.0, trial.peak - trial.load.rate(0.0))
-        factor = 1 + self.foresight * rise / trial.peak if trial.peak > 0 else 1.0
-        return self._until(trial, trial.load.scaled(factor), trial.horizon)
+        return 1 + self.foresight * rise / trial.peak if trial.peak > 0 else 1.0
+
+    def _smaller(self, case: Case, choice: Choice) -> Decision:
+        current, wanted = case.situation.executors, choice.chosen.executors
+        if wanted >= current:
+            return self._decision(case, choice, wanted, current, f"{current} executors fit")
+        executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
+        obstacle = self._obstacle(case, current - executors)
+        if obstacle:
+            reason = f"{wanted} executors are enough, but {obstacle}"
+            return self._decision(case, choice, wanted, current, reason)
+        reason = f"{executors} executors are enough for {case.later.peak:.0f} rows/s"
+        return self._decision(case, choice, wanted, executors, reason)
+
+    def _obstacle(self, case: Case, saved: int) -> str | None:
+        """What speaks against so many executors less."""
+        lag = case.situation.observed.lag
+        if isinstance(lag, NoData):
+            return f"how many rows wait is unknown: {lag.reason}"
+        if case.later.backlog > 0:
+            return f"a backlog of {case.later.backlog:.0f} rows is drained first"
+        if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
+            return f"more were wanted within the last {self.stabilisation:.0f} s"
+        if saved <= case.price:
+            return f"an outage of {case.way.outage:.0f} s pays only for {case.price:.1f} executors less"
+        return None
 
     def _decision(
-        self,
-        situation: Situation,
-        choice: Choice,
-        wanted: int,
-        executors: int,
-        reason: str,
-        way: Way,
+        self, case: Case, choice: Choice, wanted: int, executors: int, reason: str
     ) -> Decision:
-        target, best = situation.targets.recovery, choice.best.recovery
+        target, best = case.situation.targets.recovery, choice.best.recovery
         infeasible = target is not None and best > target
         if infeasible:
-            reason += f"; a recovery within {target:.0f} s cannot be kept: {_at_best(best)}"
+            least = f"{best:.0f} s at best" if best < INFINITE else "the job would not catch up"
+            reason += f"; a recovery within {target:.0f} s cannot be kept: {least}"
         expected = choice.of(executors) or choice.chosen
         return replace(
-            reply(situation, wanted, reason, executors=executors),
-            path=way.path,
+            reply(case.situation, wanted, reason, executors=executors),
+            path=case.way.path,
             candidates=choice.candidates(),
             expected_latency=_finite(expected.latency),
             expected_recovery=_finite(expected.recovery),
@@ -201,20 +194,19 @@ class Sluice:
         )
 
 
-def _told(choice: Choice, present: Assessment | None) -> str:
-    """Why the present number is not enough."""
-    seen = [
-        found for found in choice.candidates() if present and found.executors == present.executors
-    ]
-    return f"with {seen[0].executors}, {seen[0].verdict}" if seen else "the smallest that is enough"
+def _over(trial: Trial, load: Load, horizon: float) -> Trial:
+    """The same trial with another load and horizon."""
+    return replace(
+        trial,
+        load=load,
+        peak=peak(load, horizon),
+        horizon=horizon,
+        failures=moments(load, horizon),
+    )
 
 
-def _at_best(best: float) -> str:
-    return f"{best:.0f} s at best" if best < INFINITE else "the job would not catch up"
-
-
-def _promised(target: float | None, otherwise: float) -> float:
-    return otherwise if target is None else target
+def _drains(choice: Choice, seconds: float) -> bool:
+    return seconds <= choice.goals.drain
 
 
 def _finite(number: float) -> float | None:
