@@ -16,30 +16,35 @@ from sluice.core.modelling.rescaling import Path, rescale_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """The way of a rescale, and the seconds from its begin until the job has caught up."""
+class Rescale:
+    """The way of a rescale, the seconds from its begin until the job has caught up, and what that costs."""
 
     path: Path
     outage: float
+    price: float
+    """Executors too many, for one horizon, that are as good as this outage."""
 
 
-def shortest_way(situation: Situation, trial: Trial, capacity: float) -> Way:
-    """The way with the shorter outage, of those that the driver allows."""
+def cheapest_rescale(
+    situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: float
+) -> Rescale:
+    """The rescale to so many executors by the way with the shorter outage, of those that the driver allows."""
     paths = (Path.LIVE, Path.RESTART) if situation.live else (Path.RESTART,)
-    ways = [Way(path=path, outage=_outage(situation, trial, capacity, path)) for path in paths]
-    return min(ways, key=lambda way: way.outage)
+    rate = capacity.rate(executors)
+    outages = {path: _outage(situation, trial, rate, path) for path in paths}
+    path = min(paths, key=lambda path: outages[path])
+    paid = INFINITE
+    if outages[path] < trial.horizon:
+        size = _largest_need(situation, rate / executors)
+        paid = price * outages[path] * size / (trial.horizon - outages[path])
+    return Rescale(path=path, outage=outages[path], price=paid)
 
 
-def price_in_executors(
-    situation: Situation, trial: Trial, capacity: Capacity, way: Way, price: float
-) -> float:
-    """How many executors too many, for one horizon, cost as much as the outage."""
-    if way.outage >= trial.horizon:
-        return INFINITE
+def _largest_need(situation: Situation, each: float) -> int:
+    """The executors of so many rows per second each for the highest load that is remembered."""
     highest = max((rate for _, rate in situation.history), default=0.0)
-    each = capacity.rate(situation.executors) / situation.executors
-    size = situation.bounds.clipped(math.ceil(min(highest / each, 1e9)) if each > 0 else 1)
-    return price * way.outage * size / (trial.horizon - way.outage)
+    needed = math.ceil(min(highest / each, 1e9)) if each > 0 else situation.executors
+    return situation.bounds.clipped(needed)
 
 
 def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> float:

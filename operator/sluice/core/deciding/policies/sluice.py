@@ -15,7 +15,7 @@ from sluice.core.deciding.choosing import Choice, choose
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
 from sluice.core.deciding.outlook import backlog, peak, upper_load
-from sluice.core.deciding.paying import Way, price_in_executors, shortest_way
+from sluice.core.deciding.paying import Rescale, cheapest_rescale
 from sluice.core.deciding.policies.replies import held, largest_wish, reply, wishes_reach
 from sluice.core.deciding.situation import Situation
 from sluice.core.deciding.starting import known_capacity
@@ -28,18 +28,12 @@ from sluice.core.series import NoData
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A situation with what follows from it: the trials of candidates, and what a rescale would cost.
-
-    `soon` is what a larger size is chosen for, `later` what a smaller one has to bear.
-    """
+    """A situation with the trials of its candidates: a larger size is chosen for `soon`, a smaller bears `later`."""
 
     situation: Situation
     capacity: Capacity
     soon: Trial
     later: Trial
-    way: Way
-    price: float
-    """Executors too many that are as good as one outage more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +79,7 @@ class Sluice:
             return capacity
         soon = self._trial(situation, load, capacity)
         later = _over(soon, load, self.horizon)
-        way = shortest_way(situation, later, capacity.rate(situation.executors))
-        price = price_in_executors(situation, later, capacity, way, self.outage_price)
-        return Case(
-            situation=situation, capacity=capacity, soon=soon, later=later, way=way, price=price
-        )
+        return Case(situation=situation, capacity=capacity, soon=soon, later=later)
 
     def _trial(self, situation: Situation, load: Load, capacity: Capacity) -> Trial:
         batching, batch = situation.batching, situation.observed.batch
@@ -125,25 +115,31 @@ class Sluice:
             tolerance=self.tolerance,
         )
 
+    def _rescale(self, case: Case, choice: Choice) -> Rescale:
+        executors = choice.chosen.executors
+        return cheapest_rescale(
+            case.situation, case.later, case.capacity, executors, price=self.outage_price
+        )
+
     def _larger(self, case: Case, choice: Choice) -> Decision:
         situation, needed = case.situation, choice.chosen.executors
-        present = choice.of(situation.executors)
+        present, rescale = choice.of(situation.executors), self._rescale(case, choice)
         starting = situation.executors - situation.running
         if starting > 0 and present and case.soon.backlog > 0 and _drains(choice, present.drain):
             reason = f"{needed} executors are wanted, and {starting} are starting"
-            return self._decision(case, choice, needed, situation.executors, reason)
-        lasting = self._lasting(case, needed)
+            return _decision(case, choice, rescale, needed, situation.executors, reason)
+        lasting = self._lasting(case, needed, rescale)
         why = "the smallest that is enough" if present is None else choice.verdict(present)
         reason = f"{lasting} executors, because with {situation.executors} {why}"
-        return self._decision(case, choice, lasting, lasting, reason)
+        return _decision(case, choice, rescale, lasting, lasting, reason)
 
-    def _lasting(self, case: Case, needed: int) -> int:
+    def _lasting(self, case: Case, needed: int, rescale: Rescale) -> int:
         """What is needed soon, and of what is needed later as much as an outage is worth."""
         later = case.later
-        if case.way.path is Path.RESTART:
+        if rescale.path is Path.RESTART:
             later = _over(later, later.load.scaled(self._growth(later)), later.horizon)
         foreseen = self._choice(case, later).chosen.executors
-        return max(needed, int(min(foreseen, needed + case.price)))
+        return max(needed, int(min(foreseen, needed + rescale.price)))
 
     def _growth(self, trial: Trial) -> float:
         """By what the peak grows if the trend goes on."""
@@ -152,17 +148,18 @@ class Sluice:
 
     def _smaller(self, case: Case, choice: Choice) -> Decision:
         current, wanted = case.situation.executors, choice.chosen.executors
+        rescale = self._rescale(case, choice)
         if wanted >= current:
-            return self._decision(case, choice, wanted, current, f"{current} executors fit")
+            return _decision(case, choice, rescale, wanted, current, f"{current} executors fit")
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
-        obstacle = self._obstacle(case, current - executors)
+        obstacle = self._obstacle(case, rescale, current - executors)
         if obstacle:
             reason = f"{wanted} executors are enough, but {obstacle}"
-            return self._decision(case, choice, wanted, current, reason)
+            return _decision(case, choice, rescale, wanted, current, reason)
         reason = f"{executors} executors are enough for {case.later.peak:.0f} rows/s"
-        return self._decision(case, choice, wanted, executors, reason)
+        return _decision(case, choice, rescale, wanted, executors, reason)
 
-    def _obstacle(self, case: Case, saved: int) -> str | None:
+    def _obstacle(self, case: Case, rescale: Rescale, saved: int) -> str | None:
         """What speaks against so many executors less."""
         lag = case.situation.observed.lag
         if isinstance(lag, NoData):
@@ -171,27 +168,28 @@ class Sluice:
             return f"a backlog of {case.later.backlog:.0f} rows is drained first"
         if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
             return f"more were wanted within the last {self.stabilisation:.0f} s"
-        if saved <= case.price:
-            return f"an outage of {case.way.outage:.0f} s pays only for {case.price:.1f} executors less"
+        if saved <= rescale.price:
+            return f"an outage of {rescale.outage:.0f} s is worth {rescale.price:.1f} executors"
         return None
 
-    def _decision(
-        self, case: Case, choice: Choice, wanted: int, executors: int, reason: str
-    ) -> Decision:
-        target, best = case.situation.targets.recovery, choice.best.recovery
-        infeasible = target is not None and best > target
-        if infeasible:
-            least = f"{best:.0f} s at best" if best < INFINITE else "the job would not catch up"
-            reason += f"; a recovery within {target:.0f} s cannot be kept: {least}"
-        expected = choice.of(executors) or choice.chosen
-        return replace(
-            reply(case.situation, wanted, reason, executors=executors),
-            path=case.way.path,
-            candidates=choice.candidates(),
-            expected_latency=_finite(expected.latency),
-            expected_recovery=_finite(expected.recovery),
-            smallest_recovery=_finite(best) if infeasible else None,
-        )
+
+def _decision(
+    case: Case, choice: Choice, rescale: Rescale, wanted: int, executors: int, reason: str
+) -> Decision:
+    target, best = case.situation.targets.recovery, choice.best.recovery
+    infeasible = target is not None and best > target
+    if infeasible:
+        least = f"{best:.0f} s at best" if best < INFINITE else "the job would not catch up"
+        reason += f"; a recovery within {target:.0f} s cannot be kept: {least}"
+    expected = choice.of(executors) or choice.chosen
+    return replace(
+        reply(case.situation, wanted, reason, executors=executors),
+        path=rescale.path,
+        candidates=choice.candidates(),
+        expected_latency=_finite(expected.latency),
+        expected_recovery=_finite(expected.recovery),
+        smallest_recovery=_finite(best) if infeasible else None,
+    )
 
 
 def _over(trial: Trial, load: Load, horizon: float) -> Trial:

@@ -1,0 +1,274 @@
+"""What our policy promises: enough for what comes, no more than pays, and nothing on missing data."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.policies.sluice import Sluice
+from sluice.core.deciding.situation import (
+    Batching,
+    Bounds,
+    Forecast,
+    Models,
+    Observations,
+    Situation,
+    Targets,
+)
+from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Cause, Downtimes
+from sluice.core.modelling.latency import LatencyModel, LatencyPoint
+from sluice.core.modelling.rescaling import Path
+from sluice.core.series import NoData
+from tests.unit.core.deciding.situations import MODELS, flat, steady, wishes
+
+MISSING = NoData("the agent is silent")
+SLUICE = Sluice()
+
+
+def rising(now: float, end: float, *, horizon: int = 900) -> Forecast:
+    times = tuple(float(at) for at in range(60, horizon + 1, 60))
+    rates = tuple(now + (end - now) * at / horizon for at in times)
+    return Forecast(times=times, rates=rates, low=rates, high=rates, model="rising")
+
+
+def observing(situation: Situation, **changes: object) -> Situation:
+    observed = replace(situation.observed, **changes)  # type: ignore[arg-type]  # named by tests
+    return replace(situation, observed=observed)
+
+
+def verdict(decision: Decision, executors: int) -> str:
+    return next(found.verdict for found in decision.candidates if found.executors == executors)
+
+
+def test_the_smallest_number_that_recovers_in_time_is_chosen() -> None:
+    decision = SLUICE(steady(100_000, executors=2))
+    chosen = decision.executors
+    assert decision.expected_recovery is not None
+    assert decision.expected_recovery <= 180
+    assert verdict(decision, chosen - 1).startswith("recovery")
+    assert verdict(decision, chosen) == "the smallest that is enough"
+
+
+def test_without_a_recovery_target_the_peak_and_the_latency_decide() -> None:
+    relaxed = steady(100_000, executors=2, targets=Targets(latency=10.0))
+    assert SLUICE(relaxed).executors < SLUICE(steady(100_000, executors=2)).executors
+    # 105,000 rows/s at the upper edge of the forecast, at most 85 % of 16,000 less 5 % each.
+    assert SLUICE(relaxed).executors == 9
+
+
+def test_a_tighter_latency_needs_more_executors() -> None:
+    points = tuple(
+        LatencyPoint(executors=10, rate=16_000 * share, seconds=1 + share, profiled=True)
+        for share in range(1, 10)
+    )
+    models = replace(MODELS, latency=LatencyModel(profiled=points))
+
+    def executors(latency: float) -> int:
+        targets = Targets(latency=latency)
+        return SLUICE(steady(100_000, executors=2, models=models, targets=targets)).executors
+
+    assert executors(5.0) > executors(9.0)
+
+
+def test_growing_follows_the_upper_edge_of_the_forecast() -> None:
+    sure = steady(100_000, executors=2, forecast=flat(100_000, margin=0.0))
+    unsure = steady(100_000, executors=2, forecast=flat(100_000, margin=0.3))
+    assert SLUICE(unsure).executors > SLUICE(sure).executors
+
+
+def test_growing_begins_before_the_load_is_there() -> None:
+    enough = SLUICE(steady(100_000, executors=2)).executors
+    situation = steady(100_000, executors=enough, forecast=rising(100_000, 160_000))
+    assert SLUICE(situation).executors > enough
+
+
+def test_a_surprised_forecast_does_not_hide_the_load_that_is_there() -> None:
+    surprised = steady(150_000, executors=2, forecast=flat(50_000))
+    expected = steady(150_000, executors=2, forecast=flat(150_000, margin=0.0))
+    assert SLUICE(surprised).executors == SLUICE(expected).executors
+
+
+def test_shrinking_waits_for_the_longest_recent_wish() -> None:
+    situation = steady(30_000, executors=20, wishes=wishes(20))
+    assert SLUICE(situation).executors == 20
+    recently = (*wishes(4, seconds=3600)[:-4], *wishes(12, seconds=240))
+    assert SLUICE(replace(situation, wishes=recently)).executors == 12
+    assert SLUICE(replace(situation, wishes=wishes(4))).executors == SLUICE(situation).wanted
+
+
+def test_shrinking_waits_until_wishes_are_known_for_long_enough() -> None:
+    situation = steady(30_000, executors=20, wishes=wishes(4, seconds=240))
+    assert SLUICE(situation).executors == 20
+
+
+def test_nothing_is_taken_away_that_will_be_needed_soon() -> None:
+    situation = steady(30_000, executors=14, wishes=wishes(4), forecast=rising(30_000, 140_000))
+    assert SLUICE(situation).executors == 14
+
+
+def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
+    smaller = steady(90_000, executors=12, wishes=wishes(4))
+    assert SLUICE(smaller).executors < 12
+    restarted = SLUICE(replace(smaller, live=False))
+    assert restarted.executors == 12
+    assert "an outage of" in restarted.reason
+
+
+def test_growing_by_a_restart_looks_further_ahead() -> None:
+    situation = steady(40_000, executors=4, forecast=rising(40_000, 80_000))
+    live, restarted = SLUICE(situation), SLUICE(replace(situation, live=False))
+    assert live.path is Path.LIVE
+    assert restarted.path is Path.RESTART
+    assert restarted.executors > live.executors
+
+
+def test_the_way_with_the_shorter_outage_is_taken() -> None:
+    slow = Downtimes()
+    for _ in range(5):
+        slow = slow.with_observation(Cause.RESCALE_LIVE, 300.0)
+    models = replace(MODELS, downtimes=slow)
+    assert SLUICE(steady(100_000, executors=2, models=models)).path is Path.RESTART
+
+
+def test_a_backlog_is_drained_before_the_job_shrinks() -> None:
+    situation = steady(30_000, executors=20, wishes=wishes(4))
+    assert SLUICE(situation).executors < 20
+    draining = SLUICE(observing(situation, lag=4_000_000.0))
+    assert draining.executors == 20
+    assert "backlog" in draining.reason
+
+
+def test_executors_that_are_starting_are_waited_for_while_they_can_drain_the_backlog() -> None:
+    growing = observing(steady(150_000, executors=14, running=8), lag=3_000_000.0)
+    assert SLUICE(growing).wanted > 14
+    assert SLUICE(growing).executors == 14
+    hopeless = observing(growing, lag=60_000_000.0)
+    assert SLUICE(hopeless).executors > 14
+
+
+def test_a_backlog_that_the_present_size_cannot_drain_in_time_asks_for_more() -> None:
+    enough = SLUICE(steady(100_000, executors=2)).executors
+    behind = observing(steady(100_000, executors=enough), lag=40_000_000.0)
+    assert SLUICE(behind).executors > enough
+
+
+def test_an_infeasible_target_is_named_with_the_smallest_feasible_one() -> None:
+    decision = SLUICE(steady(100_000, targets=Targets(recovery=80.0)))
+    assert decision.smallest_recovery is not None
+    assert decision.smallest_recovery > 80
+    assert "cannot be kept" in decision.reason
+    kept = steady(100_000, targets=Targets(recovery=decision.smallest_recovery * 1.2))
+    assert SLUICE(kept).smallest_recovery is None
+
+
+def test_a_target_below_the_downtime_gets_what_still_brings_benefit() -> None:
+    idle = SLUICE(steady(1_000, executors=2, targets=Targets(recovery=10.0)))
+    busy = SLUICE(steady(150_000, executors=2, targets=Targets(recovery=10.0)))
+    assert idle.smallest_recovery is not None
+    assert idle.executors < busy.executors <= 24
+
+
+def test_an_overload_takes_all_that_helps() -> None:
+    assert SLUICE(steady(1_000_000, executors=2)).executors == 24
+
+
+def test_dominated_numbers_are_never_chosen() -> None:
+    # 24 tasks take two waves on 12 to 23 executors.
+    model = CapacityModel(
+        slots=replace(MODELS.capacity.slots, tasks=24),
+        points=tuple((s, 8_000.0 * 24 / -(-24 // s)) for s in (2, 4, 6, 8, 12, 24)),
+    )
+    chosen = {
+        SLUICE(steady(rate, executors=2, models=replace(MODELS, capacity=model))).executors
+        for rate in range(1_000, 150_000, 5_000)
+    }
+    assert chosen <= {2, 3, 4, 5, 6, 8, 12, 24}
+
+
+@pytest.mark.parametrize("missing", ["arrival", "lag"])
+def test_missing_numbers_never_shrink_a_job(missing: str) -> None:
+    shrinking = steady(30_000, executors=20, wishes=wishes(4))
+    assert SLUICE(shrinking).executors < 20
+    blind = observing(shrinking, **{missing: MISSING})
+    if missing == "arrival":
+        blind = replace(blind, history=(), forecast=MISSING)
+    assert SLUICE(blind).executors == 20
+
+
+def test_nothing_known_changes_nothing() -> None:
+    blind = Situation(
+        at=0.0,
+        bounds=Bounds(smallest=1, largest=10),
+        executors=5,
+        running=5,
+        observed=Observations(),
+    )
+    assert SLUICE(blind).executors == 5
+
+
+def unprofiled(rate: float, executors: int, **changes: object) -> Situation:
+    """A job of whose 16,000 rows/s per executor nothing is known."""
+    situation = steady(rate, executors, models=Models(), forecast=MISSING)
+    return replace(
+        observing(situation, **changes), batching=Batching(period=10.0), wishes=wishes(2)
+    )
+
+
+def test_a_job_without_a_profile_grows_with_what_it_shows() -> None:
+    decision = SLUICE(unprofiled(60_000, 4))
+    assert decision.executors > 4
+    assert decision.executors <= 24
+
+
+def test_a_saturated_job_without_a_profile_grows() -> None:
+    saturated = unprofiled(100_000, 4, processing=64_000.0, busy=1.0, cpu=1.0, lag=9_000_000.0)
+    assert SLUICE(saturated).executors > 7
+
+
+def test_a_backlog_with_idle_processors_is_no_reason_to_grow() -> None:
+    throttled = unprofiled(10_000, 4, processing=8_000.0, busy=0.2, cpu=0.1, lag=9_000_000.0)
+    asked = SLUICE(throttled)
+    assert (
+        asked.wanted
+        <= SLUICE(replace(throttled, observed=replace(throttled.observed, cpu=1.0))).wanted
+    )
+
+
+def test_a_job_without_a_profile_shrinks_when_it_is_hardly_busy() -> None:
+    assert SLUICE(unprofiled(10_000, 16)).executors < 16
+
+
+def test_batches_that_are_all_overhead_do_not_look_busy() -> None:
+    quiet = unprofiled(1_000, 4, processing=1_000.0, busy=1.0, cpu=0.1, batch=0.5, lag=500.0)
+    overhead = replace(quiet, batching=Batching(overhead=0.48))
+    assert SLUICE(overhead).executors <= 4
+
+
+def test_hours_without_load_shrink_to_the_smallest_size() -> None:
+    silent = steady(0.0, executors=10, wishes=wishes(2))
+    assert SLUICE(silent).executors == 2
+    assert SLUICE(unprofiled(0.0, 10)).executors == 2
+
+
+def test_equal_bounds_leave_no_choice() -> None:
+    situation = steady(100_000, executors=6, bounds=Bounds(smallest=6, largest=6))
+    assert SLUICE(situation).executors == 6
+
+
+def test_a_horizon_beyond_the_forecast_holds_its_last_rate() -> None:
+    short = steady(100_000, executors=2, forecast=flat(100_000, horizon=120))
+    assert SLUICE(short).executors == SLUICE(steady(100_000, executors=2)).executors
+
+
+def test_a_constant_load_reaches_a_size_and_keeps_it() -> None:
+    executors, former = 2, wishes(2, seconds=60)
+    sizes = []
+    for _ in range(40):
+        decision = SLUICE(steady(100_000, executors, wishes=former))
+        executors = decision.executors
+        sizes.append(executors)
+        last = replace(former[-1], at=-60.0, executors=decision.wanted)
+        former = (*(replace(wish, at=wish.at - 60) for wish in former), last)
+    assert len(set(sizes)) == 1
+    assert sizes[-1] == SLUICE(steady(100_000, executors=2)).executors
