@@ -1,28 +1,29 @@
 """ARIMA over several samplings of the load, combined, as Phoebe's prototype did (phoebe.md 2.3).
 
 Each sampling takes the means of so many steps, so that fine ones see the next minutes and coarse ones, less noisy, the
-trend behind them. Each is ARIMA(p,1,1) by the method of Hannan and Rissanen (1982), which costs milliseconds where the
-exact likelihood costs half a second. A sampling whose model would explode is left out; the others count by
-exp(-error / smallest error) of what they would have predicted. Between the points of a sampling lie straight lines.
+trend behind them. Each has the order that would have predicted best of a few, with coefficients by the method of Hannan
+and Rissanen (1982), which costs milliseconds where the exact likelihood costs half a second. What would explode is left
+out. The samplings count by exp(-error / smallest error); between the points of a sampling lie straight lines.
 
-Parameters, for each sampling: its steps, the two autoregressive coefficients, the moving average's, the weight.
+Parameters, seven for each sampling: its steps, how often it is differenced, two autoregressive coefficients, two of
+the moving average, the weight.
 """
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp
 
 import numpy as np
 
 from sluice.core.forecasting.model import Parameters, Values
 from sluice.core.series import NoData
 
-SAMPLINGS = (1, 2, 3, 5)
+SAMPLINGS = (1, 2, 4, 8)
 """Steps of each sampling."""
 
-ORDERS = ((1, 1), (2, 1))
-"""Autoregressive and moving average terms to choose from."""
+ORDERS = ((1, 1, 1), (2, 1, 1), (0, 2, 2), (1, 2, 2))
+"""Autoregressive terms, differences and moving average terms to choose from; with two differences, trends last."""
 
 MEMORY = 480
 """Steps that are looked at."""
@@ -48,26 +49,21 @@ class Arima:
         recent = values[-MEMORY:]
         if np.ptp(recent) == 0:
             return NoData("the load is constant, there is nothing to learn")
-        found = [(sampling, _coefficients(_means(recent, sampling))) for sampling in SAMPLINGS]
-        stable = [(sampling, *terms) for sampling, terms in found if terms is not None]
-        if not stable:
+        found = [best for sampling in SAMPLINGS if (best := _best(recent, steps, sampling))]
+        if not found:
             return NoData("no sampling of the history has a stable model")
-        errors = [_error(recent, steps, row) for row in stable]
-        smallest = max(min(errors), 1e-12)
-        weights = [exp(-error / smallest) for error in errors]
-        return tuple(
-            number for row, weight in zip(stable, weights, strict=True) for number in (*row, weight)
-        )
+        smallest = max(min(error for error, _ in found), 1e-12)
+        return tuple(number for error, row in found for number in (*row, exp(-error / smallest)))
 
     def predict(self, values: Values, steps: int, parameters: Sequence[float]) -> Values | NoData:
         """The weighted mean of what the samplings predict."""
         recent = values[-MEMORY:]
-        rows = np.reshape(parameters, (-1, 5))
+        rows = np.reshape(parameters, (-1, 7))
         usable = rows[len(recent) >= 4 * rows[:, 0]]
         if not len(usable):
             return NoData(f"{len(recent)} steps are known: 4 points of a sampling are needed")
         parts = [_continued(recent, steps, row) for row in usable]
-        combined: Values = np.average(parts, axis=0, weights=usable[:, 4])
+        combined: Values = np.average(parts, axis=0, weights=usable[:, 6])
         return combined
 
 
@@ -77,18 +73,21 @@ def _means(values: Values, sampling: int) -> Values:
     return means
 
 
-def _coefficients(points: Values) -> tuple[float, float, float] | None:
-    """Two autoregressive terms and one of the moving average, by Akaike's criterion; None if all are unstable."""
-    if len(points) < LEAST or np.ptp(points) == 0:
+def _best(values: Values, steps: int, sampling: int) -> tuple[float, Parameters] | None:
+    """The error and the parameters of the best order for a sampling; None if all explode."""
+    points = _means(values, sampling)
+    if len(points) < LEAST:
         return None
-    fits = [fit for order in ORDERS if (fit := _hannan_rissanen(np.diff(points), order))]
-    return min(fits)[1:] if fits else None
+    rows = [
+        (float(sampling), float(differences), *terms)
+        for regressive, differences, moving in ORDERS
+        if (terms := _coefficients(np.diff(points, differences), regressive, moving))
+    ]
+    return min(((_error(values, steps, row), row) for row in rows), default=None)
 
 
-def _hannan_rissanen(
-    changes: Values, order: tuple[int, int]
-) -> tuple[float, float, float, float] | None:
-    """Akaike's criterion and the coefficients; None if they explode."""
+def _coefficients(changes: Values, regressive: int, moving: int) -> Parameters | None:
+    """Two autoregressive terms and two of the moving average; None if they explode."""
     # statsmodels is heavy, and only a fit needs it.
     from statsmodels.tsa.arima.estimators.hannan_rissanen import (  # type: ignore[import-untyped]  # it has no types
         hannan_rissanen,
@@ -97,16 +96,17 @@ def _hannan_rissanen(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = hannan_rissanen(changes, *order, demean=False)[0]
+            found = hannan_rissanen(changes, regressive, moving, demean=False)[0]
         except (ValueError, np.linalg.LinAlgError):
             return None
-    first, second = (*found.ar_params, 0.0)[:2]
-    moving = float(found.ma_params[0])
-    roots = np.roots([1.0, -first, -second])
-    if not np.isfinite(found.params).all() or max(*abs(roots), abs(moving)) > STABLE:
-        return None
-    criterion = len(changes) * log(max(found.sigma2, 1e-300)) + 2 * sum(order)
-    return criterion, float(first), float(second), moving
+    terms = (*_padded(found.ar_params), *_padded(found.ma_params))
+    roots = [*np.roots([1.0, -terms[0], -terms[1]]), *np.roots([1.0, terms[2], terms[3]])]
+    return terms if np.isfinite(terms).all() and max(np.abs(roots), default=0.0) <= STABLE else None
+
+
+def _padded(coefficients: Sequence[float]) -> tuple[float, float]:
+    first, second = (*map(float, coefficients), 0.0, 0.0)[:2]
+    return first, second
 
 
 def _error(values: Values, steps: int, row: Sequence[float]) -> float:
@@ -121,19 +121,29 @@ def _error(values: Values, steps: int, row: Sequence[float]) -> float:
 
 def _continued(values: Values, steps: int, row: Sequence[float]) -> Values:
     """What one sampling predicts for each step."""
-    sampling, first, second, moving = int(row[0]), row[1], row[2], row[3]
+    sampling, differences = int(row[0]), int(row[1])
     points = _means(values, sampling)
-    older = last = error = 0.0
-    for change in np.diff(points).tolist():
-        error = change - first * last - second * older - moving * error
-        older, last = last, change
-    to_come = []
-    for _ in range(steps // sampling + 2):
-        older, last = last, first * last + second * older + moving * error
-        error = 0.0
-        to_come.append(last)
+    ahead = _recursion(np.diff(points, differences), steps // sampling + 2, row[2:6])
+    for order in range(differences - 1, -1, -1):
+        ahead = np.diff(points, order)[-1] + np.cumsum(ahead)
     # A point is the mean of its steps and stands in their middle; step 0 is the newest.
-    places = sampling * np.arange(len(to_come) + 1) - (sampling - 1) / 2
-    rates = points[-1] + np.concatenate([[0.0], np.cumsum(to_come)])
-    ahead: Values = np.interp(np.arange(1, steps + 1), places, rates)
-    return ahead
+    places = sampling * np.arange(len(ahead) + 1) - (sampling - 1) / 2
+    rates: Values = np.interp(np.arange(1, steps + 1), places, [points[-1], *ahead])
+    return rates
+
+
+def _recursion(changes: Values, count: int, terms: Sequence[float]) -> Values:
+    """The changes to come: the newest errors are known, those to come are zero."""
+    first, second, moving, moving_second = (float(term) for term in terms)
+    last = older = error = older_error = 0.0
+    for change in changes.tolist():
+        expected = first * last + second * older + moving * error + moving_second * older_error
+        error, older_error = change - expected, error
+        last, older = change, last
+    ahead = []
+    for _ in range(count):
+        expected = first * last + second * older + moving * error + moving_second * older_error
+        error, older_error = 0.0, error
+        last, older = expected, last
+        ahead.append(expected)
+    return np.array(ahead)

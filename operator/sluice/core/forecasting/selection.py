@@ -68,6 +68,10 @@ class Candidate:
     share: float
     radii: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if not all(0 <= radius < inf for radius in self.radii):
+            raise ValueError(f"{self}: radii are finite and not negative")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -81,6 +85,15 @@ class Selection:
     factor: int
     candidates: tuple[Candidate, ...]
     refused: tuple[tuple[str, str], ...]
+
+    def __post_init__(self) -> None:
+        known = {candidate.model for candidate in self.candidates}
+        if not {self.trusted, LastValue().name} <= known <= models(DAY).keys():
+            raise ValueError(
+                f"{self.trusted} is trusted of {sorted(known)}: it and the last value are among them, and all are known"
+            )
+        if not (0 < self.step < inf and self.factor >= 1):
+            raise ValueError(f"{self.factor} steps of {self.step} s: both are positive")
 
     def candidate(self, model: str) -> Candidate:
         """One of them by its name."""
@@ -123,7 +136,7 @@ def select(
         return cleaned
     candidates, refused = _tried(cleaned, ceil(horizon / cleaned.step))
     return Selection(
-        trusted=_trusted(candidates, former),
+        trusted=most_trusted(candidates, former),
         step=step,
         factor=factor,
         candidates=tuple(sorted(candidates, key=lambda candidate: candidate.error)),
@@ -134,18 +147,13 @@ def select(
 def from_data(data: object) -> Selection:
     """Read what `to_data` wrote. Raises CorruptState."""
     with opened(data, "ForecastSelection", VERSION) as fields:
-        selection = Selection(
+        return Selection(
             trusted=fields["trusted"],
             step=float(fields["step"]),
             factor=int(fields["factor"]),
             candidates=tuple(_candidate(candidate) for candidate in fields["candidates"]),
             refused=tuple((str(model), str(reason)) for model, reason in fields["refused"]),
         )
-        selection.candidate(selection.trusted)
-        unknown = {candidate.model for candidate in selection.candidates} - models(DAY).keys()
-        if unknown:
-            raise ValueError(f"models {sorted(unknown)} are not known")
-        return selection
 
 
 def models(step: float) -> Mapping[str, Model]:
@@ -192,7 +200,7 @@ def _scored(model: str, parameters: Parameters, errors: Errors, values: Values) 
     )
 
 
-def _trusted(candidates: list[Candidate], former: Selection | None) -> str:
+def most_trusted(candidates: list[Candidate], former: Selection | None) -> str:
     """The first that no later one is clearly better than, or the former one if that is nearly as good."""
     best = candidates[0]
     for candidate in candidates[1:]:
