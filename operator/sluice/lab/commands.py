@@ -12,12 +12,10 @@ from sluice.core.simulation.suites import SETS, named_trace
 from sluice.errors import InvalidSpec, Problem
 from sluice.lab import loads, report, results, running, table
 from sluice.lab.cases import SCHEDULES, Case, Json, pictured, without_timeline
-from sluice.lab.contenders import contender
+from sluice.lab.contenders import contenders
 from sluice.lab.verdicts import beaten, changes
 
-RIVALS = (
-    "sluice,phoebe,static,hpa,hpa:target=0.35,keda-lag,flink-autoscaler,ds2,twres,daedalus,oracle"
-).split(",")
+DEFAULT = ("sluice", "rivals", "hpa:target=0.35", "oracle")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,7 +60,10 @@ def run(policy: str, seed: int, out: Path, **scene: Any) -> int:
 
 @lab.command()
 @click.option(
-    "--policy", "policies", multiple=True, help="Again for more. Default: all, and the oracle."
+    "--policy",
+    "policies",
+    multiple=True,
+    help="Again for more; rivals and sweep are several. Default: all, and the oracle.",
 )
 @_scene
 @click.option(
@@ -84,7 +85,7 @@ def compare(
 ) -> int:
     """Try policies side by side, under the same loads and failures."""
     return _tried(
-        policies or RIVALS,
+        policies or DEFAULT,
         range(1, seeds + 1),
         out,
         vs,
@@ -162,7 +163,7 @@ def _cases(
             )
             for plant in _plants(plants)
             for source in loads.sources(traces)
-            for one in dict.fromkeys(map(contender, policies))
+            for one in contenders(policies)
             for seed in seeds
         ]
     )

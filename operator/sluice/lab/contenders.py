@@ -1,10 +1,12 @@
 """Policies as they are named on the command line: `sluice`, `hpa:target=0.35`, `static:executors=12`, `oracle`.
 
 Each comes with the interval at which its authors let it decide, and with a forecast if it asks for one. What its
-authors leave to the user is taken from the plant: the target of a recovery, and where lag means trouble.
+authors leave to the user is taken from the plant: the target of a recovery, and where lag means trouble. `rivals` are
+all policies with their defaults, `sweep` those with a knob at several positions of it.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +21,12 @@ from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 from sluice.errors import InvalidSpec, Problem
 
+SECONDS = "seconds"
+"""Instead of `threshold` of keda-lag: how many seconds of an executor's work that is."""
+
+COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
+"""Parameters that are whole numbers."""
+
 ORACLE = "oracle"
 STATIC = "static"
 
@@ -31,6 +39,27 @@ FORECASTING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
 
 LATENESS = 5.0
 """Seconds of an executor's work that may wait before `keda-lag` adds another, unless it is told."""
+
+SETS: Mapping[str, tuple[str, ...]] = {
+    "rivals": (
+        "static",
+        "hpa",
+        "keda-lag",
+        "flink-autoscaler",
+        "ds2",
+        "twres",
+        "daedalus",
+        "phoebe",
+    ),
+    "sweep": (
+        *(f"hpa:target={target}" for target in (0.35, 0.5, 0.65, 0.8)),
+        *(f"keda-lag:seconds={seconds}" for seconds in (1, 2, 5, 10)),
+        *(f"flink-autoscaler:target={target}" for target in (0.35, 0.5, 0.7)),
+        *(f"ds2:scaling_factor={factor}" for factor in (0.0, 0.25, 0.5)),
+        *(f"static:executors={executors}" for executors in (12, 18, 24)),
+        *(f"phoebe:hysteresis={executors}" for executors in (0, 2)),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +88,7 @@ class Contender:
         """The policy for a plant."""
         if self.name == ORACLE:
             return Oracle(plant=plant, trace=trace, interval=self.interval)
-        return policy_named(self.name, **{**_left_to_users(self.name, plant), **self._typed()})
+        return policy_named(self.name, **{**_left_to_users(self.name, plant), **self._told(plant)})
 
     def deciding(self, plant: Plant, trace: Trace) -> Decide:
         """What decides: the policy behind the guards that jobs have; the oracle needs none."""
@@ -72,13 +101,11 @@ class Contender:
         """What forecasts."""
         return Forecaster() if self.name in FORECASTING else unforeseen
 
-    def _typed(self) -> dict[str, float]:
-        return {
-            name: int(value)
-            if value.is_integer() and name in ("executors", "hysteresis")
-            else value
-            for name, value in self.parameters
-        }
+    def _told(self, plant: Plant) -> dict[str, float]:
+        told = {name: int(value) if name in COUNTS else value for name, value in self.parameters}
+        if SECONDS in told:
+            told["threshold"] = told.pop(SECONDS) * _rows_per_second(plant)
+        return told
 
 
 def _left_to_users(name: str, plant: Plant) -> dict[str, float]:
@@ -90,18 +117,27 @@ def _left_to_users(name: str, plant: Plant) -> dict[str, float]:
         case "twres":
             return {"latency": plant.latency}
         case "keda-lag":
-            return {
-                "threshold": LATENESS * plant.capacity(plant.bounds.largest) / plant.bounds.largest
-            }
+            return {"threshold": LATENESS * _rows_per_second(plant)}
         case _:
             return {}
+
+
+def _rows_per_second(plant: Plant) -> float:
+    """What an executor processes."""
+    return plant.capacity(plant.bounds.largest) / plant.bounds.largest
+
+
+def contenders(words: Iterable[str]) -> tuple[Contender, ...]:
+    """The policies of names and of sets, each once. Raises InvalidSpec."""
+    names = [name for word in words for name in SETS.get(word, (word,))]
+    return tuple(dict.fromkeys(map(contender, names)))
 
 
 def contender(text: str) -> Contender:
     """Read a name with its parameters. Raises InvalidSpec."""
     name, _, told = text.partition(":")
     if name != ORACLE and name not in POLICIES:
-        remedy = f"choose one of {', '.join([*POLICIES, ORACLE])}"
+        remedy = f"choose one of {', '.join([*POLICIES, ORACLE, *SETS])}"
         raise InvalidSpec([Problem("policy", name, remedy)])
     pairs = [_parameter(name, pair) for pair in told.split(",") if pair]
     return Contender(name=name, parameters=tuple(pairs))
@@ -110,11 +146,16 @@ def contender(text: str) -> Contender:
 def _parameter(policy: str, pair: str) -> tuple[str, float]:
     name, _, number = pair.partition("=")
     known = () if policy == ORACLE else parameter_names(policy)
+    if policy == "keda-lag":
+        known = (*known, SECONDS)
     if name not in known:
         remedy = f"choose one of {', '.join(known)}" if known else "this policy has no parameters"
         raise InvalidSpec([Problem(f"parameter of policy {policy}", name, remedy)])
     try:
-        return name, float(number)
+        value = float(number)
     except ValueError:
-        remedy = f"write it as {policy}:{name}=0.5"
-        raise InvalidSpec([Problem(f"{policy}:{name}", number, remedy)]) from None
+        value = math.nan
+    if not 0 <= value < math.inf:
+        remedy = f"write a number that is not negative, such as {policy}:{name}=1"
+        raise InvalidSpec([Problem(f"{policy}:{name}", number, remedy)])
+    return name, value

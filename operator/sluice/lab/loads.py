@@ -5,6 +5,7 @@ Prometheus range query. Small flaws are repaired and told; where a repair would 
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,10 @@ def _csv(path: Path) -> tuple[Rates, Rates]:
         head = next(lines, "")
     skipped = 0 if _is_number(head.split(",")[0]) else 1
     try:
-        table = np.loadtxt(path, delimiter=",", skiprows=skipped, usecols=(0, 1), ndmin=2)
+        with warnings.catch_warnings():
+            # That a file is empty is said by those who need two samples.
+            warnings.simplefilter("ignore", UserWarning)
+            table = np.loadtxt(path, delimiter=",", skiprows=skipped, usecols=(0, 1), ndmin=2)
     except (ValueError, IndexError) as error:
         remedy = "each line has two numbers: seconds, rows per second"
         raise _refusal(path, str(error), remedy) from error

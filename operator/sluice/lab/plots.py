@@ -1,13 +1,20 @@
 """Pictures of a run as inline SVG: load and capacity, executors, latency; failures are lines through all of them."""
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sluice.lab.cases import Json
 
-WIDTH, HEIGHT, GUTTER = 640, 96, 52
-TICKS = 3
+WIDTH, HEIGHT = 640, 124
+LEFT, TOP, BOTTOM = 48, 20, 16
+"""Space for the words around a picture."""
+
+ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+"""What the numbers of an axis are multiples of."""
+
+MOST_LEVELS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ def _drawn(panel: Panel, at: Sequence[float], seconds: float, failures: Sequence
     ]
     if panel.bound is not None:
         level = _y(panel.bound, panel.ceiling)
-        parts.append(f'<path class="bound" d="M{GUTTER} {level:.1f}H{WIDTH}"/>')
+        parts.append(f'<path class="bound" d="M{LEFT} {level:.1f}H{WIDTH}"/>')
     for line in panel.lines:
         path = _path(line, at, seconds, panel.ceiling)
         parts.append(
@@ -97,33 +104,40 @@ def _path(line: Line, at: Sequence[float], seconds: float, ceiling: float) -> st
 
 def _axis(panel: Panel, seconds: float) -> list[str]:
     marks = [
-        f'<text x="{GUTTER - 6}" y="{_y(level, panel.ceiling) + 4:.1f}" class="number">{short(level)}</text>'
-        f'<path class="grid" d="M{GUTTER} {_y(level, panel.ceiling):.1f}H{WIDTH}"/>'
-        for level in (panel.ceiling * part / TICKS for part in range(TICKS))
+        f'<text x="{LEFT - 6}" y="{_y(level, panel.ceiling) + 4:.1f}" class="number">{short(level)}</text>'
+        f'<path class="grid" d="M{LEFT} {_y(level, panel.ceiling):.1f}H{WIDTH}"/>'
+        for level in levels(panel.ceiling)
     ]
     hours = range(0, int(seconds // 3600) + 1, max(1, int(seconds // 3600 // 6)))
     marks += [
-        f'<text x="{_x(hour * 3600.0, seconds):.1f}" y="{HEIGHT - 1}" class="hour">{hour} h</text>'
+        f'<text x="{_x(hour * 3600.0, seconds):.1f}" y="{HEIGHT - 3}" class="hour">{hour} h</text>'
         for hour in hours
     ]
     return [
         *marks,
-        f'<text x="{GUTTER + 4}" y="10" class="title">{html.escape(panel.title)}</text>',
+        f'<text x="{LEFT}" y="13" class="title">{html.escape(panel.title)}</text>',
     ]
 
 
 def _vertical(moment: float, seconds: float) -> str:
     x = _x(moment, seconds)
-    return f'<path class="failure" d="M{x:.1f} 2V{HEIGHT - 12}"><title>failure at {moment:.0f} s</title></path>'
+    return f'<path class="failure" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"><title>failure at {moment:.0f} s</title></path>'
 
 
 def _x(moment: float, seconds: float) -> float:
-    return GUTTER + (WIDTH - GUTTER) * moment / seconds
+    return LEFT + (WIDTH - LEFT - 8) * moment / seconds
 
 
 def _y(value: float, ceiling: float) -> float:
     inside = min(value, ceiling)
-    return 4 + (HEIGHT - 18) * (1 - inside / ceiling)
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - inside / ceiling)
+
+
+def levels(ceiling: float) -> list[float]:
+    """A few round numbers from zero on."""
+    power = 10.0 ** math.floor(math.log10(ceiling / MOST_LEVELS))
+    step = next(power * part for part in ROUND if power * part * MOST_LEVELS >= ceiling)
+    return [step * number for number in range(int(ceiling / step) + 1)]
 
 
 def short(value: float) -> str:

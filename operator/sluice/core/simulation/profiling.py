@@ -1,8 +1,8 @@
 """What is learned of a job before production: runs of copies at several scale-outs, and their price.
 
-Each copy is measured with a backlog, in batches of two sizes, so that the overhead can be told from the rows; then at
-two steady rates, for the latency. The largest one loses its driver once, because downtime decides about recoveries
-(phoebe.md 2.8 g). The same learning that watches production does all of it.
+Each copy is measured with a backlog, in batches of two sizes, so that the overhead can be told from the rows. The two
+smallest run at two steady rates, too: latency depends on the utilisation, so they speak for all. One loses its driver
+once, because downtime decides about recoveries (phoebe.md 2.8 g). All of it is the learning that watches production.
 """
 
 from dataclasses import replace
@@ -16,14 +16,14 @@ from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.shapes import Slots
 from sluice.core.series import NoData
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob
-from sluice.core.simulation.learning import Experience
+from sluice.core.simulation.learning import LATENCY_WINDOW, Experience
 from sluice.core.simulation.metrics import Metrics
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
 SCALE_OUTS = 4
-SECONDS = 300
-"""Of each measurement; the first part, in which executors are cold, is told apart by the batches themselves."""
+SATURATED, STEADY, FAILING = 120, 300, 360
+"""Seconds of a measurement of each kind; that executors are cold at first, batches tell themselves."""
 
 BATCHES = (5.0, 15.0)
 """Seconds of work at the expected peak, to which the batches of a backlog are limited."""
@@ -53,27 +53,34 @@ def profiled(plant: Plant, seed: int, count: int = SCALE_OUTS) -> tuple[Experien
         for batch in BATCHES:
             rows = plant.peak * batch * executors / plant.bounds.largest
             limited = replace(plant, most_rows=rows)
-            experience, price = _measured(
-                experience, _copy(limited, 3 * plant.peak, executors, seed + number)
-            )
+            job = _copy(limited, 3 * plant.peak, SATURATED, executors, seed + number)
+            experience, price = _measured(experience, job, SATURATED)
             spent += price
+    for executors in sizes[:2]:
         for share in UTILISATIONS:
-            experience, price = _steady(experience, plant, executors, share, seed + number)
+            experience, price = _steady(experience, plant, executors, share, seed)
             spent += price
-    experience, price = _outage(experience, plant, sizes[-1], seed)
+    experience, price = _outage(experience, plant, sizes[1], seed)
     return experience, spent + price
 
 
 def _copy(
-    plant: Plant, rate: float, executors: int, seed: int, failures: tuple[Failure, ...] = ()
+    plant: Plant,
+    rate: float,
+    seconds: int,
+    executors: int,
+    seed: int,
+    failures: tuple[Failure, ...] = (),
 ) -> SimulatedJob:
-    trace = Trace(name="profile", rates=np.full(SECONDS, float(rate)))
+    trace = Trace(name="profile", rates=np.full(seconds, float(rate)))
     return SimulatedJob(plant, trace, seed, executors, failures)
 
 
-def _measured(experience: Experience, job: SimulatedJob) -> tuple[Experience, float]:
+def _measured(
+    experience: Experience, job: SimulatedJob, seconds: float
+) -> tuple[Experience, float]:
     metrics = Metrics(job, job.seed)
-    while job.now < SECONDS:
+    while job.now < seconds:
         job.advance(job.now + job.plant.scrape_interval)
         scrape = metrics.scrape()
         if scrape:
@@ -88,20 +95,21 @@ def _steady(
     if isinstance(capacity, NoData):
         return experience, 0.0
     rate = share * capacity.rate(executors)
-    job = _copy(plant, rate, executors, seed)
-    job.advance(SECONDS)
+    job = _copy(plant, rate, STEADY, executors, seed)
+    job.advance(STEADY)
     scrape = Metrics(job, seed).scrape()
     if scrape and not isinstance(scrape.latency, NoData):
         point = LatencyPoint(executors=executors, rate=rate, seconds=scrape.latency, profiled=True)
-        experience = replace(experience, latency_at=-SECONDS).with_latency(point, 0.0)
+        experience = experience.with_latency(point, experience.latency_at + LATENCY_WINDOW)
     return replace(experience, latency_at=0.0), job.executor_seconds
 
 
 def _outage(
     experience: Experience, plant: Plant, executors: int, seed: int
 ) -> tuple[Experience, float]:
-    at = SECONDS / 4
+    at = FAILING / 6
     failure = Failure(at=at, loss=Loss.DRIVER)
-    job = _copy(plant, plant.peak / 4, executors, seed, (failure,))
+    rate = plant.peak * executors / plant.bounds.largest / 4
+    job = _copy(plant, rate, FAILING, executors, seed, (failure,))
     job.advance(at)
-    return _measured(experience.with_outage(Cause.DRIVER_LOSS, at), job)
+    return _measured(experience.with_outage(Cause.DRIVER_LOSS, at), job, FAILING)

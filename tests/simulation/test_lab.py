@@ -1,0 +1,252 @@
+"""The lab from its command line: what it writes, and what it says to those who ask for something odd."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sluice.core.deciding.policies.hpa import Hpa
+from sluice.core.deciding.policies.keda_lag import KedaLag
+from sluice.core.simulation.plant import PLANTS
+from sluice.core.simulation.suites import named_trace
+from sluice.errors import InvalidSpec
+from sluice.lab import loads, results
+from sluice.lab.cases import Case, carry_out, schedule
+from sluice.lab.commands import lab
+from sluice.lab.contenders import SETS, contender, contenders
+from sluice.lab.plots import levels, short
+from sluice.lab.results import Row
+from sluice.lab.verdicts import beaten, changes, gaps
+
+SHORT = ["--hours", "0.5", "--seeds", "1", "--processes", "1", "--plant", "spark-stateless"]
+NAMES = ["hpa:target=0.35", "static:executors=8", "oracle"]
+POLICIES = [word for name in NAMES for word in ("--policy", name)]
+
+
+def compared(out: Path, *more: str) -> str:
+    command = ["compare", *POLICIES, *SHORT, "--out", str(out), *more]
+    done = CliRunner().invoke(lab, command, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+def row(policy: str, late: float, hours: float, trace: str = "ramp") -> Row:
+    return Row(
+        plant="phoebe",
+        trace=trace,
+        suite="reporting",
+        policy=policy,
+        seeds=1,
+        late=late,
+        seen_late=late,
+        attainment=1 - late,
+        p95_latency=1.0,
+        executor_hours=hours,
+        profiling_hours=0.0,
+        mean_executors=1.0,
+        live_rescales=0.0,
+        restart_rescales=0.0,
+        turns=0.0,
+        recoveries=0,
+        kept=0,
+        prediction_error=None,
+        cpu_p99=0.0,
+        cpu_forecast=0.0,
+        hours=2.0,
+    )
+
+
+def test_a_comparison_writes_a_table_a_report_and_numbers(tmp_path: Path) -> None:
+    told = compared(tmp_path)
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert [outcome["policy"] for outcome in content["outcomes"]] == NAMES
+    for name in NAMES:
+        assert name in told
+        assert f"| {name} |" in (tmp_path / "results.md").read_text()
+
+
+def test_a_report_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    compared(tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert not re.search(r"https?:|src=|@import|url\(|<script|<link", page)
+    assert page.count("<svg") == 3 * len(NAMES)
+    assert "failure at 1200 s" in page
+
+
+def test_the_same_comparison_has_the_same_result(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        compared(tmp_path / name)
+    first, second = (
+        json.loads((tmp_path / name / "results.json").read_text()) for name in ("one", "two")
+    )
+    for outcome in (*first["outcomes"], *second["outcomes"]):
+        for name in [name for name in outcome if name.startswith("cpu")]:
+            del outcome[name]
+    assert first == second
+
+
+def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> None:
+    compared(tmp_path)
+    told = compared(tmp_path / "again", "--vs", str(tmp_path / "results.json"))
+    lines = [line for line in told.splitlines() if "->" in line]
+    assert len(lines) == len(NAMES)
+    assert all(line.split()[-1] == "same" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["run", "best"], "policy: 'best': choose one of sluice, phoebe"),
+        (["run", "hpa:aim=1"], "parameter of policy hpa: 'aim': choose one of target"),
+        (["run", "hpa:target=much"], "hpa:target: 'much': write a number"),
+        (["run", "hpa:target=-1"], "hpa:target: '-1': write a number"),
+        (["run", "oracle:target=1"], "this policy has no parameters"),
+        (["run", "--plant", "factory"], "plant: 'factory': choose one of spark-stateless"),
+        (["run", "--trace", "nowhere.csv"], "trace: 'nowhere.csv': choose reporting, tuning"),
+        (["compare", "--vs", "nowhere.json"], "former result nowhere.json"),
+    ],
+)
+def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: str) -> None:
+    with pytest.raises(InvalidSpec) as refused:
+        CliRunner().invoke(lab, words, catch_exceptions=False)
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("load.csv", "0,1\n1,many\n", "each line has two numbers"),
+        ("load.csv", "0\n1\n", "each line has two numbers"),
+        ("load.csv", "", "0 samples"),
+        ("load.csv", "0,5\n1,-5\n", "-5 rows/s at 1 s"),
+        ("load.json", "nonsense", "/api/v1/query_range"),
+        ("load.json", '{"data": {"result": []}}', "0 series"),
+        ("load.parquet", "nonsense", "Parquet"),
+        ("load.txt", "0,1", "give a .csv, .parquet or .json file"),
+    ],
+)
+def test_a_file_that_is_no_load_is_refused(
+    tmp_path: Path, name: str, content: str, problem: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidSpec) as refused:
+        loads.read(tmp_path / name)
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("load.csv", "second,rate\n0,10\n2,30\n"),
+        ("load.csv", "0,10\n2,30\n"),
+        ("load.json", '{"data": {"result": [{"values": [[0, "10"], [2, "30"]]}]}}'),
+    ],
+)
+def test_a_load_is_read_from_a_file(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    trace, told = loads.read(tmp_path / name)
+    assert trace.rates.tolist() == [10, 20, 30]
+    assert not told
+
+
+def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:
+    lines = "".join(f"{second},2000\n" for second in range(0, 1800, 15))
+    (tmp_path / "mine.csv").write_text(lines)
+    (source,) = loads.sources([str(tmp_path / "mine.csv")])
+    case = Case(
+        contender=contender("static"), plant="spark-stateless", source=source, seed=1, profile=False
+    )
+    outcome = carry_out(case)
+    assert (outcome["trace"], outcome["suite"], outcome["seconds"]) == ("mine", "own", 1786)
+
+
+def test_loads_of_a_suite_are_scaled_to_the_plant() -> None:
+    (source,) = loads.sources(["cars"])
+    plant = PLANTS["spark-stateless"]
+    own, nominal = source.trace(1, plant.peak).rates, named_trace("cars", 1).rates
+    assert own.max() == pytest.approx(nominal.max() * plant.peak / 200_000)
+
+
+def test_parameters_are_those_of_the_policy() -> None:
+    plant = PLANTS["phoebe"]
+    trace = named_trace("ramp", 1)
+    assert contender("hpa:target=0.35,tolerance=0.2").policy(plant, trace) == Hpa(
+        target=0.35, tolerance=0.2
+    )
+    rows = plant.capacity(plant.bounds.largest) / plant.bounds.largest
+    assert contender("keda-lag:seconds=2").policy(plant, trace) == KedaLag(threshold=2 * rows)
+
+
+def test_each_contender_of_the_sets_is_a_policy() -> None:
+    found = contenders(SETS)
+    assert len(found) == len({*SETS["rivals"], *SETS["sweep"]})
+    for one in found:
+        one.policy(PLANTS["phoebe"], named_trace("ramp", 1))
+
+
+def test_failures_strike_when_those_of_the_paper_did() -> None:
+    moments = [failure.at for failure in schedule("drivers", 21_600)]
+    assert moments == [1200 + 2743 * number for number in range(8)]
+    assert not schedule("none", 21_600)
+
+
+def test_only_a_rival_that_is_better_in_both_respects_beats_ours() -> None:
+    ours = row("sluice", late=0.05, hours=50)
+    better, dearer, later = (
+        row("a", late=0.04, hours=45),
+        row("b", late=0.04, hours=55),
+        row("c", late=0.06, hours=45),
+    )
+    elsewhere, oracle = row("d", 0.0, 1, trace="cars"), row("oracle", 0.0, 1)
+    found = beaten([ours, better, dearer, later, elsewhere, oracle])
+    assert [one.rival for one in found] == [better]
+
+
+def test_the_gap_to_the_oracle_is_time_and_price() -> None:
+    ours, oracle = row("sluice", late=0.05, hours=60), row("oracle", late=0.02, hours=40)
+    (gap,) = gaps([ours, oracle]).values()
+    assert gap.late == pytest.approx(0.03)
+    assert gap.price == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("late", "hours", "verdict"),
+    [
+        (0.05, 50, "same"),
+        (0.04, 40, "better"),
+        (0.06, 60, "worse"),
+        (0.04, 60, "traded"),
+        (0.05, 40, "better"),
+        (0.06, 50, "worse"),
+    ],
+)
+def test_a_change_is_judged_by_both_measures(late: float, hours: float, verdict: str) -> None:
+    (found,) = changes([row("sluice", 0.05, 50)], [row("sluice", late, hours)])
+    assert found.verdict == verdict
+
+
+def test_averages_are_over_seeds_and_recoveries_are_pooled() -> None:
+    case = Case(
+        contender=contender("static"),
+        plant="spark-stateless",
+        source=loads.Source(name="ramp"),
+        seed=1,
+        profile=False,
+        seconds=3000,
+    )
+    one = carry_out(case)
+    found = {**one, "late": one["late"] + 0.1, "recoveries": one["recoveries"] * 2}
+    (average,) = results.rows([one, found])
+    assert average.late == pytest.approx(one["late"] + 0.05)
+    assert (average.seeds, average.recoveries) == (2, 3)
+
+
+@pytest.mark.parametrize(("ceiling", "most"), [(1, 1), (24, 24), (26.4, 20), (380_000, 300_000)])
+def test_an_axis_has_a_few_round_numbers(ceiling: float, most: float) -> None:
+    found = levels(ceiling)
+    assert found[0] == 0
+    assert 3 <= len(found) <= 5
+    assert found[-1] <= ceiling
+    assert short(most).rstrip("kM")

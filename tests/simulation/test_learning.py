@@ -1,0 +1,114 @@
+"""What is learned from batches, and what is not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.downtime import Cause
+from sluice.core.series import NoData
+from sluice.core.simulation.learning import Experience, fitted_overhead
+from sluice.core.simulation.metrics import BatchReport
+from sluice.core.simulation.plant import PLANTS, Plant
+from sluice.core.simulation.profiling import profiled, scale_outs
+
+
+def report(
+    start: float, rows: float, *, overhead: float = 0.5, rate: float = 1000.0, cold: float = 0.0
+) -> BatchReport:
+    seconds = overhead + rows / rate + cold
+    return BatchReport(start=start, seconds=seconds, rows=rows, executors=4, cold=cold > 0)
+
+
+def steady(count: int = 60, **of: float) -> list[BatchReport]:
+    sizes = np.random.default_rng(1).uniform(1000, 5000, count)
+    return [report(20.0 * number, float(rows), **of) for number, rows in enumerate(sizes)]
+
+
+def rate(experience: Experience) -> float:
+    capacity = experience.models.capacity.fitted()
+    assert isinstance(capacity, Capacity)
+    return capacity.rate(4)
+
+
+def test_batches_of_different_sizes_tell_overhead_and_capacity() -> None:
+    found = Experience().with_batches(steady(), now=1200)
+    assert found.overhead == pytest.approx(0.5, rel=0.02)
+    assert rate(found) == pytest.approx(1000, rel=0.02)
+
+
+def test_batches_of_one_size_tell_no_capacity() -> None:
+    alike = [report(20.0 * number, 1000) for number in range(60)]
+    found = Experience().with_batches(alike, now=1200)
+    assert isinstance(found.models.capacity.fitted(), NoData)
+    assert fitted_overhead(alike).error > 0.3
+
+
+def test_short_batches_tell_the_overhead_and_no_capacity() -> None:
+    found = Experience().with_batches(
+        [
+            replace(batch, rows=batch.rows / 100, seconds=0.5 + batch.rows / 1e5)
+            for batch in steady()
+        ],
+        now=1200,
+    )
+    assert isinstance(found.models.capacity.fitted(), NoData)
+
+
+def test_cold_batches_tell_nothing() -> None:
+    cold = [report(20.0 * number, 3000, cold=8.0) for number in range(60)]
+    assert Experience().with_batches(cold, now=1200) == Experience()
+
+
+def test_a_downtime_is_until_the_next_batch_and_what_that_takes_longer() -> None:
+    known = Experience().with_batches(steady(), now=1200)
+    lost = known.with_outage(Cause.DRIVER_LOSS, 1210.0)
+    found = lost.with_batches([report(1270.0, 4000, cold=8.0)], now=1290)
+    (downtime,) = found.models.downtimes.of(Cause.DRIVER_LOSS).observed
+    assert downtime == pytest.approx(60 + 8, rel=0.02)
+
+
+def test_an_outage_within_an_outage_is_part_of_it() -> None:
+    lost = Experience().with_outage(Cause.RESCALE_RESTART, 100.0)
+    again = lost.with_outage(Cause.DRIVER_LOSS, 120.0)
+    found = again.with_batches([report(150.0, 1000)], now=160)
+    assert found.models.downtimes.of(Cause.RESCALE_RESTART).observed == (50.0,)
+    assert not found.models.downtimes.of(Cause.DRIVER_LOSS).observed
+
+
+def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:
+    known = Experience().with_batches(steady(), now=1200)
+    grown = known.with_outage(Cause.RESCALE_LIVE, 1200.0)
+    batches = [report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000)]
+    settling = grown.with_batches(batches, now=1225)
+    assert not settling.models.downtimes.of(Cause.RESCALE_LIVE).observed
+    found = settling.with_batches([report(1395.0, 2000)], now=1400)
+    (downtime,) = found.models.downtimes.of(Cause.RESCALE_LIVE).observed
+    assert downtime == pytest.approx(9, rel=0.02)
+
+
+def test_without_a_known_capacity_a_live_rescale_teaches_no_downtime() -> None:
+    grown = Experience().with_outage(Cause.RESCALE_LIVE, 0.0)
+    found = grown.with_batches([report(10.0, 2000, cold=9.0)], now=300)
+    assert found.outage is None
+    assert not found.models.downtimes.of(Cause.RESCALE_LIVE).observed
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_a_profile_finds_overhead_capacity_and_downtime_of_a_plant(plant: Plant) -> None:
+    found, spent = profiled(plant, seed=1)
+    capacity = found.models.capacity.fitted()
+    assert isinstance(capacity, Capacity)
+    assert found.overhead == pytest.approx(plant.overhead, rel=0.1)
+    largest = plant.bounds.largest
+    assert capacity.rate(largest) == pytest.approx(plant.capacity(largest), rel=0.05)
+    outage = plant.driver_loss + plant.cold + plant.state_reload
+    assert found.models.downtimes.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(
+        outage, rel=0.5
+    )
+    assert 0 < spent < 0.06 * 6 * 3600 * largest, "six per cent of all executors for six hours"
+
+
+def test_profiled_scale_outs_are_those_of_the_paper() -> None:
+    assert scale_outs(PLANTS["phoebe"].bounds, 8) == (2, 5, 8, 11, 15, 18, 21, 24)

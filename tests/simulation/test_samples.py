@@ -1,0 +1,64 @@
+"""What becomes of a measured load: repaired and told, or refused with the remedy."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from sluice.core.simulation.samples import repaired
+from sluice.core.simulation.trace import Trace
+from sluice.errors import InvalidSpec
+
+
+def read(samples: Sequence[tuple[float, float]]) -> tuple[Trace, str]:
+    times, rates = (np.array(column, dtype=float) for column in zip(*samples, strict=True))
+    trace, told = repaired("mine", times, rates)
+    return trace, "; ".join(told)
+
+
+def test_samples_are_joined_by_straight_lines() -> None:
+    trace, told = read([(0, 10), (2, 30), (4, 50)])
+    assert trace.rates.tolist() == [10, 20, 30, 40, 50]
+    assert told == ""
+
+
+@pytest.mark.parametrize(
+    ("samples", "rates", "repair"),
+    [
+        ([(2, 30), (0, 10), (1, 20)], [10, 20, 30], "sorted"),
+        ([(0, 10), (0.5, 20), (1, 30)], [15, 30], "their mean counts"),
+        ([(0, 10), (1, float("nan")), (2, 30)], [10, 20, 30], "1 samples without a number"),
+        ([(1_700_000_000, 10), (1_700_000_001, 20)], [10, 20], "second 0 of the run"),
+        ([(0, 1), (1, 1), (2, 1), (9, 8)], [1, 1, 1, 2, 3, 4, 5, 6, 7, 8], "1 gaps of up to 7 s"),
+    ],
+)
+def test_small_flaws_are_repaired_and_told(
+    samples: list[tuple[float, float]], rates: list[float], repair: str
+) -> None:
+    trace, told = read(samples)
+    assert trace.rates.tolist() == pytest.approx(rates)
+    assert repair in told
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        ([(0, 10), (1, -5)], "-5 rows/s at 1 s"),
+        ([(0, 10)], "1 samples"),
+        ([(0, float("nan")), (1, 5)], "1 samples"),
+        ([(0.1, 10), (0.2, 20)], "all samples in one second"),
+        ([(0, 1), (1, 1), (2, 1), (9001, 1)], "8999 s without a sample from 2 s on"),
+        ([(0, 10), (1e9, 10)], "give at most a year"),
+    ],
+)
+def test_what_would_be_a_guess_is_refused(samples: list[tuple[float, float]], words: str) -> None:
+    with pytest.raises(InvalidSpec, match="trace mine") as refused:
+        read(samples)
+    assert words in str(refused.value)
+
+
+def test_ten_million_samples_are_no_trouble() -> None:
+    times = np.arange(10_000_000) / 4
+    trace, _ = repaired("long", times, np.full(len(times), 7.0))
+    assert trace.seconds == 2_500_000
+    assert trace.rates.max() == 7
