@@ -78,6 +78,23 @@ def test_a_job_that_has_caught_up_is_steady_again() -> None:
     assert after.activity is Activity.STEADY
 
 
+@pytest.mark.parametrize("period", [0.0, 5.0])
+def test_a_job_recovers_though_its_load_grows_meanwhile(period: float) -> None:
+    ramp = Trace(name="ramp", rates=np.linspace(1000, 8000, 1800))
+    situations = told(plant(period=period), ramp, Failure(at=601, loss=Loss.DRIVER))
+    activities = [situation.activity for situation in situations]
+    # A minute without a driver, and not two minutes to catch up at half of the capacity.
+    assert activities[10] is Activity.RECOVERING
+    assert set(activities[14:]) == {Activity.STEADY}
+
+
+def test_latencies_of_a_recovery_are_not_learned() -> None:
+    after = told(plant(), constant(5000, 3600), Failure(at=601, loss=Loss.DRIVER))[-1]
+    learned = [point.seconds for point in after.models.latency.observed]
+    assert learned
+    assert max(learned) < 3
+
+
 def test_a_policy_is_not_told_the_plant() -> None:
     first = told(plant(), constant(2000))[0]
     assert isinstance(first.models.capacity.fitted(), NoData)

@@ -4,7 +4,7 @@ The moment of a failure is known, as Kubernetes tells the operator of pods that 
 are old enough to have been read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -36,11 +36,11 @@ WISHES = 3600.0
 HISTORY = 2 * 86_400.0
 """Seconds of load that are remembered."""
 
-CALM = 120.0
-"""Seconds without a change after which a job is steady enough to learn its latency."""
+CALM = 240.0
+"""Seconds after a change or a recovery until latencies, which are those of two minutes, are ordinary again."""
 
-TOLERANCE = 1.5
-"""A lag of so many times what was normal is over."""
+ALIKE = 0.1
+"""A backlog is over when a batch differs from the one before by less than this share."""
 
 
 @dataclass
@@ -57,15 +57,15 @@ class Watcher:
     notes: Mapping[str, float] = field(default_factory=dict)
     rescaled_at: float | None = None
     changed_at: float = 0.0
+    disturbed_at: float = 0.0
     first_batch: float | None = None
     last_batch: BatchReport | None = None
-    normal_lag: float = 0.0
     recovering: bool = False
 
     def failed(self, cause: Cause, at: float) -> None:
         """A failure was seen."""
         self.experience = self.experience.with_outage(cause, at)
-        self.changed_at = at
+        self.changed_at = self.disturbed_at = at
         self.recovering = True
         if cause is Cause.DRIVER_LOSS:
             self.first_batch = None
@@ -79,7 +79,7 @@ class Watcher:
         if applied:
             self.experience = self.experience.with_outage(decision.path.cause, at)
             self.executors = decision.executors
-            self.rescaled_at = self.changed_at = at
+            self.rescaled_at = self.changed_at = self.disturbed_at = at
             if decision.path.cause is Cause.RESCALE_RESTART:
                 self.first_batch = None
 
@@ -90,10 +90,10 @@ class Watcher:
         if not isinstance(scrape.arrival, NoData):
             self.history.append((scrape.at, scrape.arrival))
         if scrape.batches:
+            self._judge_recovery(scrape.batches)
             self.last_batch = scrape.batches[-1]
             if self.first_batch is None and self.last_batch.start >= self.changed_at:
                 self.first_batch = self.last_batch.start
-        self._judge_lag(scrape)
         self.experience = self.experience.with_batches(scrape.batches, now)
         self._learn_latency(scrape, now)
 
@@ -154,20 +154,27 @@ class Watcher:
             return Activity.RESCALING
         return Activity.STEADY
 
-    def _judge_lag(self, scrape: Scrape) -> None:
-        arrival = 0.0 if isinstance(scrape.arrival, NoData) else scrape.arrival
-        calm = scrape.at - self.changed_at > CALM
-        if not self.recovering and calm:
-            self.normal_lag = max(scrape.lag, 0.98 * self.normal_lag)
-        # Within a second of arrival lag means nothing.
-        if scrape.at > self.changed_at and scrape.batches:
-            caught_up = scrape.lag <= TOLERANCE * self.normal_lag + arrival
-            self.recovering = self.recovering and not caught_up
+    def _judge_recovery(self, batches: Sequence[BatchReport]) -> None:
+        known = batches if self.last_batch is None else (self.last_batch, *batches)
+        since = [batch for batch in known if batch.start >= self.changed_at]
+        if self.recovering and len(since) > 1 and self._is_ordinary(*since[-2:]):
+            self.recovering = False
+            self.disturbed_at = since[-1].end
+
+    def _is_ordinary(self, before: BatchReport, batch: BatchReport) -> bool:
+        """Whether a batch only took what came during the one before: each batch of a recovery is smaller."""
+        most = self.plant.most_rows
+        if most is not None and batch.rows >= most:
+            return False
+        if batch.seconds <= self.plant.period:
+            return True
+        # What a cold batch took longer comes with the next one, which so may be as large.
+        return not before.cold and batch.rows >= (1 - ALIKE) * before.rows
 
     def _learn_latency(self, scrape: Scrape, now: float) -> None:
-        changed = now - self.changed_at < CALM
+        disturbed = now - self.disturbed_at < CALM
         arrival = _mean([known.arrival for known in self.scrapes])
-        if changed or self.recovering or scrape.running != self.executors:
+        if disturbed or self.recovering or scrape.running != self.executors:
             return
         if isinstance(scrape.latency, NoData) or isinstance(arrival, NoData):
             return
