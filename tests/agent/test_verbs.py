@@ -27,7 +27,7 @@ class Agent:
         spark = Spark()
         snapshot = Snapshot(settings=from_environment({}), started_at=BEGIN, taken_at=BEGIN)
         self.poller = Poller(spark, snapshot, now=lambda: self.now)
-        stopping = Stopping(spark, deadline_seconds=0, on_stop=lambda: None)
+        stopping = Stopping(spark, deadline_seconds=0, on_stop=lambda: None, on_exit=lambda: None)
         answer = Verbs(self.poller, spark, stopping, str(token_file)).answer
         self.port = server.start(0, answer)
 

@@ -44,6 +44,10 @@ app.kubernetes.io/component: operator
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [create, patch]
+- apiGroups: [coordination.k8s.io]
+  # The Leases of checkpoints. It reads none; drivers get the right to hold theirs, and nobody may give what he has not.
+  resources: [leases]
+  verbs: [create, get, patch, update]
 - apiGroups: [""]
   resources: [events]
   verbs: [create]

@@ -19,11 +19,17 @@ _PLAN = "=== Streaming Query ==="
 
 def leave(error: BaseException) -> None:
     """Write class and message of what ended the program, if it is a failure and anyone wants to know."""
-    path = os.environ.get(PATH_VARIABLE, "")
     message = _message(error)
-    if not path or not message:
+    if message:
+        write(type(error).__name__, message)
+
+
+def write(kind: str, message: str) -> None:
+    """Write what ended the program."""
+    path = os.environ.get(PATH_VARIABLE, "")
+    if not path:
         return
-    word = {"class": type(error).__name__, "message": message[:_LIMIT]}
+    word = {"class": kind, "message": message[:_LIMIT]}
     try:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(word, file, ensure_ascii=False)

@@ -1,6 +1,7 @@
 """Put the agent together around the user's program, and run it.
 
-The order matters: SIGTERM and the hooks are in place before the program's first line.
+The order matters: SIGTERM and the hooks are in place before the program's first line, and that is not read before
+the Lease of the checkpoint is held.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import time
 from collections.abc import Sequence
 
 from sluice.agent import farewell, hooks, logs, program, server, settings
+from sluice.agent.fence import Fence
 from sluice.agent.polling import Poller
-from sluice.agent.snapshot import FINISHED, STOPPING, Snapshot
+from sluice.agent.snapshot import FINISHED, STARTING, STOPPING, WAITING, Snapshot
 from sluice.agent.spark import Spark
 from sluice.agent.stopping import Stopping
 from sluice.agent.timing import Timekeeper
@@ -28,8 +30,11 @@ def main(arguments: Sequence[str]) -> None:
     if not arguments:
         sys.stderr.write(_USAGE)
         raise SystemExit(2)
-    poller = _started()
+    configured = settings.from_environment(os.environ)
+    fence = Fence(configured)
+    poller = _started(configured, fence)
     try:
+        _enter(fence, poller)
         program.run(arguments[0], arguments[1:])
     except SystemExit as leaving:
         farewell.leave(leaving)
@@ -42,13 +47,21 @@ def main(arguments: Sequence[str]) -> None:
         poller.set_phase(FINISHED)
 
 
-def _started() -> Poller:
-    configured = settings.from_environment(os.environ)
+def _enter(fence: Fence, poller: Poller) -> None:
+    """Wait for the Lease, if it is not to be had at once."""
+    fence.enter(on_wait=lambda: poller.set_phase(WAITING))
+    poller.set_phase(STARTING)
+
+
+def _started(configured: settings.Settings, fence: Fence) -> Poller:
     now = time.time()
     spark = Spark()
     poller = Poller(spark, Snapshot(settings=configured, started_at=now, taken_at=now))
     stopping = Stopping(
-        spark, configured.stop_deadline_seconds, on_stop=lambda: poller.set_phase(STOPPING)
+        spark,
+        configured.stop_deadline_seconds,
+        on_stop=lambda: poller.set_phase(STOPPING),
+        on_exit=fence.leave,
     )
     try:
         _start(spark, poller, stopping, configured)

@@ -12,6 +12,7 @@ from sluice.agent import logs
 
 DEFAULT_PORT = 8090
 DEFAULT_STOP_DEADLINE_SECONDS = 20
+DEFAULT_LEASE_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Settings:
     token_file: str
     executors: int | None
     stop_deadline_seconds: int
+    lease: str = ""
+    lease_seconds: int = DEFAULT_LEASE_SECONDS
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -39,6 +42,8 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         token_file=environment.get("SLUICE_AGENT_TOKEN_FILE", ""),
         executors=_whole(environment, "SLUICE_EXECUTORS"),
         stop_deadline_seconds=_deadline(environment),
+        lease=environment.get("SLUICE_LEASE", ""),
+        lease_seconds=_whole(environment, "SLUICE_LEASE_SECONDS") or DEFAULT_LEASE_SECONDS,
     )
 
 

@@ -9,12 +9,15 @@ from sluice.agent.records import Record
 from sluice.agent.settings import Settings
 from sluice.agent.spark import Application
 
+WAITING = "waiting"
 STARTING, RUNNING, STOPPING, FINISHED = "starting", "running", "stopping", "finished"
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The job at one instant; `starting` lasts until its first query was started."""
+    """The job at one instant. `waiting` is for the Lease of the checkpoint; `starting` lasts until the first query
+    was started.
+    """
 
     settings: Settings
     started_at: float

@@ -30,10 +30,19 @@ _SECONDS_PER_QUERY = 5
 class Stopping:
     """Stops the program once, whoever asks first."""
 
-    def __init__(self, spark: Spark, deadline_seconds: float, on_stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        spark: Spark,
+        deadline_seconds: float,
+        *,
+        on_stop: Callable[[], None],
+        on_exit: Callable[[], None],
+    ) -> None:
+        """`on_stop` is called when it begins, `on_exit` when nothing is left that could write."""
         self._spark = spark
         self._deadline_seconds = deadline_seconds
         self._on_stop = on_stop
+        self._on_exit = on_exit
         # A queue and a waiting thread: a signal handler may neither take locks nor start threads, for the
         # main thread can be in the middle of either.
         self._requests: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -76,6 +85,7 @@ class Stopping:
             self._stop_queries()  # a program that starts its query again is still to stop
         self._forced.set()
         self._stop_spark()
+        self._on_exit()
         _exit(EXIT_CODE)
 
     def _at_exit(self) -> None:
@@ -85,6 +95,7 @@ class Stopping:
         self.hold()
         self._stop_queries()
         self._stop_spark()
+        self._on_exit()
 
     def _stop_queries(self) -> bool:
         queries: list[Any] = []

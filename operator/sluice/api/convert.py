@@ -5,7 +5,7 @@ a rule existed, the insides of pod templates, and combinations that a rule over 
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
@@ -78,6 +78,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
             claim=spec.checkpoint.claim,
             path=_collapsed(spec.checkpoint.path),
             uri=spec.checkpoint.uri,
+            lease=timedelta(seconds=spec.checkpoint.lease_duration_seconds),
         ),
         sources=tuple(
             KafkaSource(

@@ -73,11 +73,15 @@ class Executors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """Where the job keeps its offsets and state: on a claim, or behind a URI."""
+    """Where the job keeps its offsets and state: on a claim, or behind a URI.
+
+    `lease` is how long a driver may write it without having heard of the API server.
+    """
 
     claim: str | None = None
     path: str = ""
     uri: str | None = None
+    lease: timedelta = timedelta(seconds=60)
 
     def location(self, namespace: str) -> str:
         """The normalised place, comparable across the cluster (claims belong to a namespace)."""

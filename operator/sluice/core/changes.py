@@ -44,6 +44,7 @@ PINNED_BY_CHECKPOINT = frozenset(
 
 # The first prefix that fits decides; a path is written as the user knows it, without "spec.".
 _RULES: tuple[tuple[str, ChangeClass], ...] = (
+    ("checkpoint.leaseDurationSeconds", ChangeClass.RESTART),
     ("checkpoint", ChangeClass.MIGRATION),
     ("executors.initial", ChangeClass.LIVE),
     ("executors.min", ChangeClass.LIVE),

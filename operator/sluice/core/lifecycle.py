@@ -23,6 +23,9 @@ from sluice.core.changes import ChangeClass
 from sluice.core.observations import AgentReport, DriverPod, Observed
 from sluice.core.record import Failure, Phase, Record
 
+_ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
+"""Spark's error class when it finds that somebody else has written its offset or commit log."""
+
 AGENT_GRACE = timedelta(seconds=30)
 """How long a driver may show a failed query and no active one before it is replaced: the program
 may be about to start another."""
@@ -30,9 +33,14 @@ may be about to start another."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartDriver:
-    """Create the children of this incarnation and its driver pod."""
+    """Create the children of this incarnation and its driver pod.
+
+    `inherits` says that the former driver is proven dead: its Lease of the checkpoint passes on. Else the new driver
+    waits until it is given back or has run out.
+    """
 
     incarnation: int
+    inherits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,7 @@ def next_step(
 ) -> Verdict:
     """Decide the one next step for a valid job; `holder` is another job that has its checkpoint."""
     record = remember_progress(record, seen)
+    record = replace(record, ended=max(record.ended, seen.ended))
     driver = seen.driver
     if driver is None:
         return _without_driver(job, record, holder, now)
@@ -130,7 +139,8 @@ def _without_driver(
         wait = Wait(until=record.next_start)
         return Verdict(step=wait, record=record, phase=Phase.BACKING_OFF)
     started = record.with_start(job.checkpoint_location)
-    step = StartDriver(incarnation=started.incarnation)
+    inherits = record.inherits(job.checkpoint_location)
+    step = StartDriver(incarnation=started.incarnation, inherits=inherits)
     return Verdict(step=step, record=started, phase=Phase.PENDING)
 
 
@@ -173,6 +183,8 @@ def _why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
     elif ended.reason == "OOMKilled":
         reason, code = "OutOfMemory", ended.exit_code
         text = "it needed more memory than its limit; raise spec.application.driver.memory"
+    elif _ANOTHER_WRITER in ended.message:
+        reason, code, text = "AnotherWriter", ended.exit_code, _told_of_another_writer(job)
     else:
         reason, code = "DriverFailed", ended.exit_code
         text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
@@ -188,6 +200,13 @@ def _why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
     )
 
 
+def _told_of_another_writer(job: StreamJob) -> str:
+    return (
+        f"somebody else writes the checkpoint {job.checkpoint_location} ({_ANOTHER_WRITER}): rows may be delivered "
+        "twice. Find and stop it; then change the spec, for example spec.suspend, to start the job again"
+    )
+
+
 def _count(
     job: StreamJob, record: Record, failure: Failure, started: datetime | None, now: datetime
 ) -> Record:
@@ -196,7 +215,8 @@ def _count(
         record = replace(record, failures=0)
     pause = backoff(policy, record.failures + 1, job.uid)
     record = record.with_failure(failure, now + pause)
-    if policy.failures and record.failures >= policy.failures:
+    has_given_up = policy.failures and record.failures >= policy.failures
+    if has_given_up or failure.reason == "AnotherWriter":
         record = replace(record, gave_up=True)
     return record
 
@@ -263,11 +283,12 @@ def _why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -
     query = next(query for query in report.queries if query.failure is not None)
     assert query.failure is not None
     text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
-    text += hints.remedy(job, text)
+    has_rival = _ANOTHER_WRITER in text
+    text = _told_of_another_writer(job) if has_rival else text + hints.remedy(job, text)
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,
-        reason="QueryFailed",
+        reason="AnotherWriter" if has_rival else "QueryFailed",
         message=text,
         at=report.at,
     )

@@ -54,6 +54,11 @@ class DriverPod:
     document: Mapping[str, object] | None = None
 
     @property
+    def is_proven_dead(self) -> bool:
+        """Whether the kubelet has told how the process ended. A pod that failed without was lost with its node."""
+        return self.ended is not None and self.ended.exit_code >= 0
+
+    @property
     def is_over(self) -> bool:
         """Whether the driver's process has ended for good."""
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
@@ -117,4 +122,6 @@ class Observed:
     report: AgentReport | None = None
     silence: str | None = None
     """Why the agent's report is missing or old, if a driver is running."""
+    ended: int = 0
+    """The newest incarnation of this job whose driver was seen to have ended, also if its pod is gone by now."""
     measured: Measurement | Unmeasured = NOT_CONFIGURED

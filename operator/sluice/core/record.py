@@ -53,7 +53,8 @@ class Record:
     `incarnation` counts the drivers that were ever started; 0 means none. `failures` counts those
     in a row that ended unasked, of which `last_failure` is the newest. `next_start` bars a start until
     then. `stopping` says why the present driver was asked to stop. `checkpoint` is the location this
-    job holds. `gave_up` says that the limit of failures was reached.
+    job holds. `gave_up` says that it is not started again before its spec changes. `ended` is the newest incarnation
+    whose process is known to be dead, because the kubelet told how it ended.
     """
 
     incarnation: int = 0
@@ -66,6 +67,7 @@ class Record:
     last_commit: datetime | None = None
     change: Change = NO_CHANGE
     gave_up: bool = False
+    ended: int = 0
     conditions: tuple[Claim, ...] = ()
 
     def with_start(self, checkpoint: str) -> "Record":
@@ -88,6 +90,10 @@ class Record:
     def forgiven(self) -> "Record":
         """No failures in a row: the driver has proved itself, or the spec has changed."""
         return replace(self, failures=0, next_start=None, gave_up=False)
+
+    def inherits(self, checkpoint: str) -> bool:
+        """Whether the last driver is known to be dead, so that the next one may have its Lease at once."""
+        return 0 < self.incarnation <= self.ended and self.checkpoint == checkpoint
 
     def has_counted(self, incarnation: int) -> bool:
         """Whether the end of this incarnation is already among the failures."""

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 from sluice.core.application import StreamJob
@@ -60,7 +61,16 @@ def _role(job: StreamJob) -> Json:
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": names.owned_metadata(job, names.driver_pod(job.key.name)),
-        "rules": _RULES,
+        "rules": [*_RULES, _may_hold(names.lease(job.checkpoint_location))],
+    }
+
+
+def _may_hold(lease: str) -> Json:
+    return {
+        "apiGroups": ["coordination.k8s.io"],
+        "resources": ["leases"],
+        "resourceNames": [lease],
+        "verbs": ["get", "update"],
     }
 
 
@@ -72,6 +82,22 @@ def _role_binding(job: StreamJob) -> Json:
         "metadata": names.owned_metadata(job, name),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": job.key.namespace}],
+    }
+
+
+def lease(job: StreamJob, incarnation: int, now: datetime) -> Json:
+    """The Lease of the checkpoint, held by the driver that is about to start."""
+    stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": names.owned_metadata(job, names.lease(job.checkpoint_location)),
+        "spec": {
+            "holderIdentity": f"{job.uid}/{incarnation}",
+            "leaseDurationSeconds": int(job.checkpoint.lease.total_seconds()),
+            "acquireTime": stamp,
+            "renewTime": stamp,
+        },
     }
 
 

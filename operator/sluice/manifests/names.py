@@ -1,5 +1,7 @@
 """The names, labels and paths that the parts of a running job agree on."""
 
+import hashlib
+
 from sluice.core.application import JobKey, StreamJob
 
 Json = dict[str, object]
@@ -42,6 +44,11 @@ def conf_map(job: str) -> str:
 def auth_secret(job: str) -> str:
     """The Secret of Spark's own connections and of the agent's endpoint."""
     return f"{job}-auth"
+
+
+def lease(location: str) -> str:
+    """The Lease of a checkpoint: named after the place, for it is the place that must have one writer."""
+    return f"checkpoint-{hashlib.sha256(location.encode()).hexdigest()[:20]}"
 
 
 def labels(job: str, role: str, incarnation: int) -> Json:

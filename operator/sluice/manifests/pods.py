@@ -131,6 +131,8 @@ def _environment(job: StreamJob, incarnation: int) -> list[Json]:
         "SLUICE_JOB_UID": job.uid,
         "SLUICE_INCARNATION": str(incarnation),
         "SLUICE_CHECKPOINT_LOCATION": job.checkpoint.url,
+        "SLUICE_LEASE": names.lease(job.checkpoint_location),
+        "SLUICE_LEASE_SECONDS": str(int(job.checkpoint.lease.total_seconds())),
         **_sources(job),
         "SLUICE_EXECUTORS": str(job.executors.initial),
         "SLUICE_AGENT_PORT": str(names.AGENT_PORT),

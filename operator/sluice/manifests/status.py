@@ -51,6 +51,7 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "observedGeneration": generation,
             "phase": str(phase),
             "incarnation": record.incarnation,
+            "ended": record.ended,
             "stopping": record.stopping,
             "selector": names.executor_selector(key),
             "failures": _failures(record),
@@ -70,6 +71,7 @@ def read_record(status: Mapping[str, Any]) -> Record:
     failures, checkpoint = status.get("failures", {}), status.get("checkpoint", {})
     return Record(
         incarnation=status.get("incarnation", 0),
+        ended=status.get("ended", 0),
         failures=failures.get("inARow", 0),
         last_failure=_read_failure(failures),
         next_start=_time(failures.get("nextStart")),

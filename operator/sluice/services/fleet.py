@@ -26,6 +26,7 @@ class Fleet:
         self._jobs: dict[JobKey, Json] = {}
         self._drivers: dict[JobKey, DriverPod] = {}
         self._executors: dict[JobKey, set[str]] = {}
+        self._ended: dict[JobKey, tuple[str, int]] = {}
         self.claims = Claims()
 
     def __len__(self) -> int:
@@ -47,6 +48,11 @@ class Fleet:
         """How many executor pods run."""
         return len(self._executors.get(key, ()))
 
+    def ended(self, key: JobKey) -> int:
+        """The newest incarnation of the job whose driver was seen to have ended; 0 if none was."""
+        job, (uid, incarnation) = self._jobs.get(key), self._ended.get(key, ("", 0))
+        return incarnation if job is not None and job["metadata"]["uid"] == uid else 0
+
     def see_job(self, resource: Mapping[str, Any]) -> JobKey:
         """Take in a StreamJob; an older version than the known one changes nothing."""
         metadata = {k: v for k, v in resource["metadata"].items() if k != "managedFields"}
@@ -67,6 +73,7 @@ class Fleet:
         known = self._jobs.get(key)
         if known is not None and known["metadata"]["uid"] == metadata["uid"]:
             del self._jobs[key]
+            self._ended.pop(key, None)
             self._leave(key, metadata["uid"])
         return key
 
@@ -84,13 +91,16 @@ class Fleet:
         return key
 
     def lose_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
-        """Forget a pod that is gone from the API."""
+        """Forget a pod that is gone from the API; of one that went untold only the metadata are known."""
         key = _job_key(pod)
         if key is None:
             return None
         if reading.role_of(pod) != names.DRIVER:
             self._lose_executor(key, pod["metadata"]["name"])
             return key
+        if "status" in pod:
+            # The last that a watch tells of a pod may be the first that we see of its end.
+            self._note_end(key, reading.driver_pod(pod, _canonical))
         known = self._drivers.get(key)
         if known is not None and known.uid == pod["metadata"]["uid"]:
             del self._drivers[key]
@@ -130,9 +140,14 @@ class Fleet:
     def _see_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
         driver = reading.driver_pod(pod, _canonical)
         self._drivers[key] = driver
+        self._note_end(key, driver)
         job = self._jobs.get(key)
         if job is None or job["metadata"]["uid"] != driver.owner_uid:
             self._adopt_orphan(key, driver)
+
+    def _note_end(self, key: JobKey, driver: DriverPod) -> None:
+        if driver.is_proven_dead:
+            self._ended[key] = (driver.owner_uid, driver.incarnation)
 
     def _adopt_orphan(self, key: JobKey, driver: DriverPod) -> None:
         """A driver whose job is gone still writes its checkpoint until it is gone, too."""
@@ -190,8 +205,12 @@ def _place(document: Mapping[str, object]) -> Checkpoint | None:
     declared = document.get("checkpoint")
     if not isinstance(declared, Mapping):
         return None
-    parts = {name: declared.get(name) for name in ("claim", "path", "uri")}
-    return Checkpoint(**{name: str(part) for name, part in parts.items() if part is not None})
+    claim, path, uri = (declared.get(name) for name in ("claim", "path", "uri"))
+    return Checkpoint(
+        claim=None if claim is None else str(claim),
+        path="" if path is None else str(path),
+        uri=None if uri is None else str(uri),
+    )
 
 
 def _job_key(pod: Mapping[str, Any]) -> JobKey | None:

@@ -19,12 +19,12 @@ from sluice.core.lifecycle import SetExecutors, StartDriver, StopDriver, Verdict
 from sluice.core.observations import Observed
 from sluice.core.record import Phase, Record
 from sluice.errors import AgentUnavailable, Conflict, InvalidSpec
-from sluice.manifests import names
-from sluice.manifests.children import agent_token, children
+from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
 from sluice.manifests.status import read_record, remembered, status_of
 from sluice.ports import (
     CONFIG_MAPS,
+    LEASES,
     PODS,
     ROLE_BINDINGS,
     ROLES,
@@ -132,18 +132,16 @@ class Reconciler:
 
     def _look(self, key: JobKey) -> Observed:
         driver = self._fleet.driver(key)
-        running = self._fleet.executors_running(key)
-        measured = self._measuring.of(key)
-        if driver is None or driver.deleting or driver.is_over or driver.started is None:
-            return Observed(driver=driver, executors_running=running, measured=measured)
-        report, silence = self._poller.report(key, driver)
-        return Observed(
+        seen = Observed(
             driver=driver,
-            executors_running=running,
-            report=report,
-            silence=silence,
-            measured=measured,
+            executors_running=self._fleet.executors_running(key),
+            measured=self._measuring.of(key),
+            ended=self._fleet.ended(key),
         )
+        if driver is None or driver.deleting or driver.is_over or driver.started is None:
+            return seen
+        report, silence = self._poller.report(key, driver)
+        return replace(seen, report=report, silence=silence)
 
     async def _remember(
         self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed
@@ -159,8 +157,8 @@ class Reconciler:
 
     async def _act(self, job: StreamJob, verdict: Verdict, seen: Observed) -> None:
         match verdict.step:
-            case StartDriver(incarnation=incarnation):
-                await self._start(job, verdict.record, incarnation)
+            case StartDriver() as step:
+                await self._start(job, verdict.record, step)
             case StopDriver(uid=uid):
                 await self._cluster.delete(
                     PODS, job.key.namespace, names.driver_pod(job.key.name), uid=uid
@@ -172,8 +170,10 @@ class Reconciler:
             case _:
                 assert_never(verdict.step)
 
-    async def _start(self, job: StreamJob, record: Record, incarnation: int) -> None:
-        for stage in children(job, incarnation, agent=self._agent, key=self._key):
+    async def _start(self, job: StreamJob, record: Record, step: StartDriver) -> None:
+        incarnation = step.incarnation
+        is_ours = await self._pass_on(job, step)
+        for stage in children.children(job, incarnation, agent=self._agent, key=self._key):
             await asyncio.gather(*(self._have(body, incarnation) for body in stage))
         try:
             pod = await self._cluster.create(PODS, driver_pod(job, incarnation))
@@ -183,9 +183,23 @@ class Reconciler:
             self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
             raise
         except InvalidSpec as error:
-            await self._refused(job, record, error)
+            # Where no driver is, none writes: the next one may have the Lease that this one was to get.
+            known = replace(record, ended=incarnation) if is_ours else record
+            await self._refused(job, known, error)
         else:
             self._fleet.see_pod(pod)
+
+    async def _pass_on(self, job: StreamJob, step: StartDriver) -> bool:
+        """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""
+        lease = children.lease(job, step.incarnation, self._clock.now())
+        if step.inherits:
+            await self._cluster.apply(LEASES, lease)
+            return True
+        try:
+            await self._cluster.create(LEASES, lease)
+        except Conflict:
+            return False
+        return True
 
     async def _have(self, body: Json, incarnation: int) -> None:
         """Create a child, or bring it up to date. For the agent's map, applying costs the API server twice as
@@ -212,7 +226,7 @@ class Reconciler:
     async def _set_executors(self, job: StreamJob, target: int, seen: Observed) -> None:
         assert seen.driver is not None
         assert seen.driver.address is not None
-        token = agent_token(job.uid, self._key)
+        token = children.agent_token(job.uid, self._key)
         try:
             await self._agents.set_executors(seen.driver.address, token, target)
         except AgentUnavailable as error:

@@ -44,6 +44,46 @@ def test_a_start_that_was_recorded_and_never_happened_is_followed_by_the_next_nu
     assert verdict.step == StartDriver(incarnation=2)
 
 
+def test_the_lease_passes_on_from_a_driver_that_is_known_to_be_dead() -> None:
+    dead = driver(job(), phase=PodPhase.FAILED, ended=ended())
+    record = look(job(), STARTED, Observed(driver=dead, ended=1)).record
+    verdict = look(job(), record, Observed(), after=60)
+    assert verdict.step == StartDriver(incarnation=2, inherits=True)
+
+
+def test_the_lease_of_a_driver_of_which_nobody_knows_is_waited_for() -> None:
+    assert look(job(), STARTED, Observed(ended=0)).step == StartDriver(incarnation=2)
+    proven = replace(STARTED, incarnation=3, ended=2)
+    assert look(job(), proven, Observed()).step == StartDriver(incarnation=4)
+
+
+def test_the_lease_of_another_place_does_not_pass_on() -> None:
+    moved = replace(STARTED, checkpoint="claim://shop/checkpoints/elsewhere", ended=1)
+    assert look(job(), moved, Observed()).step == StartDriver(incarnation=2)
+
+
+def test_a_driver_that_met_another_writer_is_not_started_again_before_the_spec_changes() -> None:
+    of = job()
+    told = "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 8."
+    dead = driver(of, phase=PodPhase.FAILED, ended=ended(message=told))
+    record = look(of, STARTED, Observed(driver=dead)).record
+    assert record.last_failure is not None
+    assert record.last_failure.reason == "AnotherWriter"
+    assert "claim://shop/checkpoints/clicks" in record.last_failure.message
+    assert look(of, record, Observed(), after=86_400).step == Wait()
+    changed = job(generation=2)
+    assert isinstance(look(changed, record, Observed(), after=86_400).step, StartDriver)
+
+
+def test_a_query_that_met_another_writer_stops_the_job_for_good() -> None:
+    of = job()
+    failed = query(active=False, failure=QueryFailure("CONCURRENT_STREAM_LOG_UPDATE", "batch 8"))
+    record = look(of, STARTED, Observed(driver=driver(of), report=report(failed))).record
+    assert record.gave_up
+    assert record.last_failure is not None
+    assert record.last_failure.reason == "AnotherWriter"
+
+
 def test_a_running_driver_with_the_present_spec_is_left_alone() -> None:
     of = job()
     verdict = look(of, STARTED, Observed(driver=driver(of), report=report()))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.core.podsecurity import template_problems
+from sluice.manifests import names
 from sluice.manifests.children import agent_token, children
 from tests.support.jobs import job
 from tests.support.properties import read_properties
@@ -23,8 +24,14 @@ def by_kind(**changes: Any) -> dict[str, dict[str, Any]]:
 def test_a_driver_may_do_to_pods_and_its_configuration_what_spark_does_and_no_more() -> None:
     rules = by_kind()["Role"]["rules"]
     verbs = {resource: set(rule["verbs"]) for rule in rules for resource in rule["resources"]}
-    assert set(verbs) == {"pods", "configmaps"}
+    assert set(verbs) == {"pods", "configmaps", "leases"}
     assert not (verbs["configmaps"] | verbs["pods"]) & {"*", "patch", "update"}
+
+
+def test_a_driver_may_hold_the_lease_of_its_own_checkpoint_and_no_other() -> None:
+    rule = by_kind()["Role"]["rules"][-1]
+    assert rule["resourceNames"] == [names.lease(job().checkpoint_location)]
+    assert set(rule["verbs"]) == {"get", "update"}
 
 
 def test_nobody_is_bound_to_a_role_before_it_is_there() -> None:

@@ -77,6 +77,32 @@ def test_the_deletion_of_a_former_driver_does_not_take_the_present_one_away() ->
     assert fleet.driver(KEY) is None
 
 
+def test_the_end_of_a_driver_is_remembered_when_its_pod_is_gone() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource())
+    assert fleet.ended(KEY) == 0
+    fleet.see_pod(driver_pod())
+    fleet.lose_pod(pods.failed(driver_pod(), exit_code=137))
+    assert fleet.ended(KEY) == 1
+
+
+def test_a_driver_that_went_without_a_word_is_not_known_to_have_ended() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource())
+    lost = {**driver_pod(), "status": {"phase": "Failed", "reason": "NodeLost"}}
+    fleet.see_pod(driver_pod())
+    fleet.see_pod(lost)
+    fleet.lose_pod(lost)
+    assert fleet.ended(KEY) == 0
+
+
+def test_the_end_of_a_former_jobs_driver_says_nothing_of_the_present_ones() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource(uid="another"))
+    fleet.lose_pod(pods.failed(driver_pod()))
+    assert fleet.ended(KEY) == 0
+
+
 def test_executors_count_while_they_run_and_are_not_on_their_way_out() -> None:
     fleet = Fleet()
     for number in range(3):

@@ -9,8 +9,9 @@ import pytest
 
 from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, Problem
+from sluice.manifests import names
 from sluice.manifests.children import agent_token
-from sluice.ports import CONFIG_MAPS, EVENTS, PODS, SECRETS, STREAM_JOBS, Json, Resource
+from sluice.ports import CONFIG_MAPS, EVENTS, LEASES, PODS, SECRETS, STREAM_JOBS, Json, Resource
 from sluice.services.reconciling import REFUSED_AGAIN, RESYNC
 from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
@@ -19,8 +20,11 @@ from tests.support.jobs import NOW, driver, job, query, report, resource
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import KEY, World, world
 
+LEASE = names.lease(job().checkpoint_location)
+
 START = [
     "apply streamjobs/clicks",
+    f"create leases/{LEASE}",
     "create serviceaccounts/clicks-driver",
     "create roles/clicks-driver",
     "create configmaps/clicks-conf",
@@ -68,6 +72,41 @@ async def test_children_that_are_there_from_a_start_that_broke_off_are_brought_u
         found = here.cluster.stored(CONFIG_MAPS, "clicks-conf")
         assert found is not None
         assert "old" not in found["data"]
+
+
+@in_virtual_time
+async def test_the_lease_passes_on_from_a_dead_driver_and_is_left_to_one_that_may_live() -> None:
+    async with world() as here:
+        await started(here)
+        here.gone()
+        await here.look()
+        assert f"create leases/{LEASE}" in here.cluster.writes
+        lease = here.cluster.stored(LEASES, LEASE)
+        assert lease is not None
+        assert lease["spec"]["holderIdentity"] == "uid-of-clicks/1"
+        here.runs()
+        here.ends()
+        await here.look()
+        here.gone()
+        await asyncio.sleep(60)
+        await here.look()
+        lease = here.cluster.stored(LEASES, LEASE)
+        assert lease is not None
+        assert lease["spec"]["holderIdentity"] == "uid-of-clicks/3"
+
+
+@in_virtual_time
+async def test_a_driver_that_was_refused_leaves_the_lease_to_the_next() -> None:
+    async with world() as here:
+        here.cluster.refuse(
+            "create", PODS, InvalidSpec([Problem("pods", None, "quota exceeded")])
+        )
+        await here.declare()
+        await asyncio.sleep(60)
+        await here.look()
+        lease = here.cluster.stored(LEASES, LEASE)
+        assert lease is not None
+        assert lease["spec"]["holderIdentity"] == "uid-of-clicks/2"
 
 
 @in_virtual_time

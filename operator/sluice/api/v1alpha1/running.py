@@ -126,6 +126,14 @@ class Checkpoint(Model):
         description="A directory in a shared store: s3a://, gs://, abfss://, hdfs://. The image must bring the "
         "store's connector.",
     )
+    lease_duration_seconds: int = Field(
+        60,
+        ge=5,
+        le=3600,
+        description="The driver holds a Lease on the checkpoint and ends itself when it could not renew it for so "
+        "many seconds, because the API server was away or the machine stood still. A driver that cannot be proven "
+        "dead is waited for as long. Longer bears longer outages of the API server; shorter takes over earlier.",
+    )
 
     rules = (
         Rule(

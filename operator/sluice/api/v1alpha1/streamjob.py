@@ -169,6 +169,7 @@ class StreamJobStatus(Model):
     )
     phase: str = Field("", description="The state of the job in a word; the conditions say why.")
     incarnation: int = Field(0, description="How many drivers have been started for the job.")
+    ended: int = Field(0, description="The newest incarnation whose driver is known to be dead.")
     stopping: str | None = Field(None, description="Why the present driver was asked to stop.")
     replicas: int = Field(0, description="Executors that run, for the scale subresource.")
     selector: str = Field(
