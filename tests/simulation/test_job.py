@@ -63,6 +63,12 @@ def test_the_staircase_of_a_plant_is_the_one_that_models_fit() -> None:
         assert fitted.rate(executors) == pytest.approx(found.capacity(executors))
 
 
+def test_slots_that_hinder_each_other_add_less_and_less() -> None:
+    found = plant(contention=0.1)
+    assert found.capacity(1) == 1000
+    assert found.capacity(11) == pytest.approx(11_000 / 2)
+
+
 def test_a_batch_takes_the_waves_of_its_tasks() -> None:
     lengths = []
     for executors in (12, 23, 24):

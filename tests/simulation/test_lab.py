@@ -237,7 +237,9 @@ def test_averages_are_over_seeds_and_recoveries_are_pooled() -> None:
         seconds=3000,
     )
     one = carry_out(case)
-    found = {**one, "late": one["late"] + 0.1, "recoveries": one["recoveries"] * 2}
+    infeasible = {**one["recoveries"][0], "feasible": False}
+    recoveries = [*one["recoveries"] * 2, infeasible]
+    found = {**one, "late": one["late"] + 0.1, "recoveries": recoveries}
     (average,) = results.rows([one, found])
     assert average.late == pytest.approx(one["late"] + 0.05)
     assert (average.seeds, average.recoveries) == (2, 3)

@@ -59,9 +59,18 @@ def test_a_policy_is_told_what_is_measured() -> None:
 
 
 def test_nothing_is_told_sooner_than_it_can_be_read() -> None:
-    slow = plant(scrape_delay=12.0)
+    slow = plant(scrape_delay=20.0)
     ages = [situation.observed.age for situation in told(slow, constant(2000))[2:]]
-    assert min(ages) >= 12
+    assert set(ages) == {30.0}, "that of the scrape before the last one"
+
+
+def test_a_share_of_time_is_never_above_one() -> None:
+    busy = [
+        situation.observed.busy
+        for situation in told(plant(most_rows=90_000), constant(20_000), executors=1)
+    ]
+    shares = [share for share in busy if not isinstance(share, NoData)]
+    assert max(shares) == pytest.approx(1)
 
 
 def test_an_agent_without_a_driver_is_silent() -> None:
@@ -86,6 +95,14 @@ def test_a_job_recovers_though_its_load_grows_meanwhile(period: float) -> None:
     # A minute without a driver, and not two minutes to catch up at half of the capacity.
     assert activities[10] is Activity.RECOVERING
     assert set(activities[14:]) == {Activity.STEADY}
+
+
+def test_a_second_batch_that_a_cold_one_made_large_is_no_recovery() -> None:
+    cold = plant(cold=30.0)
+    situations = told(cold, constant(5000), Failure(at=601, loss=Loss.DRIVER))
+    # The cold batch ends at 722 s, the next one at 753 s with as many rows.
+    assert situations[12].at % 3600 == 780
+    assert situations[12].activity is Activity.RECOVERING
 
 
 def test_latencies_of_a_recovery_are_not_learned() -> None:

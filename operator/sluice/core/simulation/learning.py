@@ -29,10 +29,8 @@ CAPACITY_WINDOW = 60.0
 LATENCY_WINDOW = 120.0
 """Seconds that one observation of each sums up."""
 
-TELLING = 2.0
-"""A batch tells the capacity if it is so many times as long as its overhead, ..."""
 SURE = 0.1
-"""... and if the error of the overhead is below this share of the rest."""
+"""A batch tells the capacity if the error of the overhead is below this share of the rest."""
 
 UNEXPECTED = 1.25
 """A batch that is so many times as long as its rows explain was held up."""
@@ -57,9 +55,7 @@ class Overhead:
     def lets_tell(self, batch: BatchReport) -> bool:
         """Whether the rest of a batch says how fast its rows were."""
         rest = batch.seconds - self.seconds
-        return (
-            batch.rows > 0 and batch.seconds > TELLING * self.seconds and self.error < SURE * rest
-        )
+        return batch.rows > 0 and self.error < SURE * rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

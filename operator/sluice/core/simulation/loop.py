@@ -4,6 +4,7 @@ Every scrape is taken in when it can be read, every interval has a decision. Wha
 as functions, the same ones that real jobs get. What a decision costs is told by a clock from outside.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -130,7 +131,7 @@ class _Loop:
             executors=executors,
             experience=scenario.experience,
         )
-        self.unread: Scrape | None = None
+        self.unread: deque[Scrape | None] = deque()
         self.moments: list[Moment] = []
         self.decisions: list[Decided] = []
         self.struck: list[Struck] = []
@@ -138,7 +139,7 @@ class _Loop:
     def scrape(self) -> None:
         """Look at the job now."""
         job, scraped = self.job, self.metrics.scrape()
-        self.unread = scraped
+        self.unread.append(scraped)
         running = job.ready
         self.moments.append(
             Moment(
@@ -153,9 +154,10 @@ class _Loop:
         )
 
     def read(self) -> None:
-        """Take in what was seen last."""
-        if self.unread:
-            self.watcher.saw(self.unread, self.job.now)
+        """Take in the oldest scrape that was not read yet."""
+        scraped = self.unread.popleft()
+        if scraped:
+            self.watcher.saw(scraped, self.job.now)
 
     def strike(self, failure: Failure) -> None:
         """Note a failure, and let the watcher see it; one that found no driver is none."""
@@ -242,8 +244,8 @@ class _Loop:
         scrapes = _steps(plant.scrape_interval, end)
         agenda: list[tuple[float, int, Callable[[], None]]] = [
             *((found.at, 0, partial(self.strike, found)) for found in self.scenario.failures),
-            *((at + plant.scrape_delay, 1, self.read) for at in scrapes),
-            *((at, 2, self.scrape) for at in scrapes),
+            *((at, 1, self.scrape) for at in scrapes),
+            *((at + plant.scrape_delay, 2, self.read) for at in scrapes),
             *((at, 3, self.decide_now) for at in _steps(self.scenario.interval, end)),
         ]
         ordered = sorted(agenda, key=lambda entry: entry[:2])
