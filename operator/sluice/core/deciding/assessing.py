@@ -5,11 +5,11 @@ the capacity, and a driver lost at the worst of several moments. What cannot be 
 yet, is replaced by what follows from the batches alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.core.deciding.outlook import moved
 from sluice.core.deciding.situation import Batching
-from sluice.core.modelling.latency import LatencyCurve, utilisation
+from sluice.core.modelling.latency import LatencyCurve
 from sluice.core.modelling.load import Load
 from sluice.core.modelling.recovery import (
     Outage,
@@ -17,11 +17,15 @@ from sluice.core.modelling.recovery import (
     Recovered,
     Recovery,
     predicted_recovery,
+    recovery_limit,
 )
 from sluice.core.series import NoData
 
 MOMENTS = 5
 """Moments of the horizon at which the driver may be lost."""
+
+RELAXED = 0.3
+"""At that utilisation a batch is 1.4 times as long as at none: more executors hardly help the latency any more."""
 
 OVERLOADED_FROM = 0.5
 """A job that uses less of what it surely can is not overloaded, however long its latencies were."""
@@ -59,39 +63,48 @@ class Assessment:
     latency: float
     is_overload: bool
     recovery: float
+    limit: float
+    """The recovery under the peak for ever: smooth, so that two candidates can be compared by it."""
     drain: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goals:
-    """What an assessment has to reach."""
+    """What an assessment has to reach, and how near to the best is near enough where it cannot."""
 
     utilisation: float
     latency: float
     recovery: float
     drain: float
-    overload: bool = False
-    """Whether an overloaded job is accepted, because no candidate avoids it."""
+    tolerance: float
 
-    def within_reach(self, best: Assessment, tolerance: float) -> "Goals":
-        """What can be asked for where even the best misses a goal.
+    def shortfall(self, found: Assessment, best: Assessment) -> str | None:
+        """What is wrong with a candidate, in words; None if nothing is.
 
-        So much more than the best is then enough, because beyond it executors bring hardly any benefit. Not so of an
-        overload: there each of them helps.
+        Each reason that holds at a load holds at a higher one, too: more load never means fewer executors. So what
+        brings no benefit is not judged by the load at which even the best misses a goal.
         """
-        return Goals(
-            utilisation=max(self.utilisation, best.utilisation),
-            latency=max(self.latency, best.latency * (1 + tolerance)),
-            recovery=max(self.recovery, best.recovery * (1 + tolerance)),
-            drain=max(self.drain, best.drain * (1 + tolerance)),
-            overload=self.overload or best.is_overload,
-        )
+        if found.utilisation > self.utilisation:
+            return f"the peak is {found.utilisation:.0%} of what it surely processes"
+        if found.is_overload:
+            return f"overloaded at {found.utilisation:.0%} of what it surely processes"
+        if found.latency > self.latency and found.utilisation > RELAXED:
+            return f"latency {found.latency:.1f} s, the goal is {self.latency:.1f} s"
+        if found.recovery > self.recovery and not self._is_near(found.limit, best.limit):
+            return f"recovery {_told(found.recovery)}, the goal is {self.recovery:.0f} s"
+        if found.drain > self.drain and not self._is_near(found.drain, best.drain):
+            return f"the backlog takes {_told(found.drain)}, the goal is {self.drain:.0f} s"
+        return None
+
+    def _is_near(self, seconds: float, best: float) -> bool:
+        return seconds <= best * (1 + self.tolerance)
 
 
 def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> Assessment:
     """Try a candidate of a capacity, of which so much is sure."""
-    used = utilisation(trial.peak, surely)
+    used = _share(trial.peak, surely)
     latency, is_overload = _latency(trial, used, surely)
+    outage = Outage(downtime=trial.downtime, interval=trial.interval)
     return Assessment(
         executors=executors,
         capacity=capacity,
@@ -99,23 +112,20 @@ def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> A
         latency=latency,
         is_overload=is_overload,
         recovery=_worst_recovery(trial, capacity),
+        limit=_seconds(recovery_limit(trial.peak, outage, capacity)),
         drain=_drain(trial, capacity),
     )
 
 
-def shortfall(found: Assessment, goals: Goals) -> str | None:
-    """What is wrong with a candidate, in words; None if nothing is."""
-    if found.utilisation > goals.utilisation:
-        return f"the peak is {found.utilisation:.0%} of what it surely processes"
-    if found.is_overload and not goals.overload:
-        return f"overloaded at {found.utilisation:.0%} of what it surely processes"
-    if found.latency > goals.latency:
-        return f"latency {found.latency:.1f} s, the goal is {goals.latency:.1f} s"
-    if found.recovery > goals.recovery:
-        return f"recovery {found.recovery:.0f} s, the goal is {goals.recovery:.0f} s"
-    if found.drain > goals.drain:
-        return f"the backlog takes {found.drain:.0f} s, the goal is {goals.drain:.0f} s"
-    return None
+def _told(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < INFINITE else "for ever"
+
+
+def _share(peak: float, capacity: float) -> float:
+    """Without an upper limit: of two overloads the smaller one is better."""
+    if peak <= 0:
+        return 0.0
+    return peak / capacity if capacity > 0 else INFINITE
 
 
 def _latency(trial: Trial, used: float, surely: float) -> tuple[float, bool]:
@@ -133,12 +143,21 @@ def moments(load: Load, horizon: float) -> tuple[Load, ...]:
 
 
 def _worst_recovery(trial: Trial, capacity: float) -> float:
-    working = pace(trial.batching, capacity)
+    working = pace(_unlimited(trial), capacity)
     if trial.peak >= working.sustained:
         return INFINITE
     batch = min(working.ordinary(trial.peak), trial.horizon)
     outage = Outage(downtime=trial.downtime, interval=max(trial.interval, batch))
     return max(_seconds(predicted_recovery(load, outage, working)) for load in trial.failures)
+
+
+def _unlimited(trial: Trial) -> Batching:
+    """The batching without a limit of rows that is below the load: no executors would help against that."""
+    batching = trial.batching
+    shortest = max(batching.period, batching.overhead)
+    if batching.most_rows is None or batching.most_rows > shortest * trial.peak:
+        return batching
+    return replace(batching, most_rows=None)
 
 
 def _drain(trial: Trial, capacity: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
-from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, assess, shortfall
+from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, assess
 from sluice.core.deciding.decision import Candidate
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.series import Measured, NoData
@@ -20,7 +20,7 @@ NEIGHBOURS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The chosen candidate, the one with most capacity, the goals that were within reach, and all that were seen."""
+    """The chosen candidate, the one with most capacity, the goals, and all candidates that were seen."""
 
     chosen: Assessment
     best: Assessment
@@ -33,8 +33,10 @@ class Choice:
 
     def verdict(self, found: Assessment) -> str:
         """Why a candidate was chosen or not."""
-        wrong = shortfall(found, self.goals)
+        wrong = self.goals.shortfall(found, self.best)
         enough = found.executors == self.chosen.executors
+        if wrong and enough:
+            return f"the most that helps, but {wrong}"
         return wrong or ("the smallest that is enough" if enough else "more than needed")
 
     def candidates(self) -> tuple[Candidate, ...]:
@@ -59,9 +61,8 @@ def choose(
     trial: Trial,
     *,
     goals: Goals,
-    tolerance: float,
 ) -> Choice:
-    """Choose the smallest candidate that reaches the goals, as far as they are within reach."""
+    """Choose the smallest candidate that reaches the goals; if there is none, the one with most capacity."""
     useful = capacity.useful(candidates)
     # Far from what was measured the range widens faster than the capacity grows. More executors are no loss, though.
     sure = accumulate((capacity.estimate(executors).low for executors in useful), max)
@@ -75,15 +76,14 @@ def choose(
         return seen[executors]
 
     best = tried(useful[-1])
-    reachable = goals.within_reach(best, tolerance)
-    place = bisect_left(useful, True, key=lambda s: shortfall(tried(s), reachable) is None)
+    place = bisect_left(useful, True, key=lambda s: goals.shortfall(tried(s), best) is None)
     chosen = min(place, len(useful) - 1)
     for executors in useful[max(0, chosen - NEIGHBOURS) : chosen + NEIGHBOURS + 1]:
         tried(executors)
     if present in surely:
         tried(present)
     ordered = tuple(seen[executors] for executors in sorted(seen))
-    return Choice(chosen=seen[useful[chosen]], best=best, goals=reachable, seen=ordered)
+    return Choice(chosen=seen[useful[chosen]], best=best, goals=goals, seen=ordered)
 
 
 def _measured(number: float, otherwise: str) -> Measured:

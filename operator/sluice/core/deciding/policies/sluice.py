@@ -66,10 +66,10 @@ class Sluice:
         case = self._case(situation)
         if isinstance(case, NoData):
             return held(situation, f"left as it is: {case.reason}")
-        choice = self._choice(case, case.soon)
-        if choice.chosen.executors > situation.executors:
-            return self._larger(case, choice)
-        return self._smaller(case, self._choice(case, case.later))
+        soon, later = self._choice(case, case.soon), self._choice(case, case.later)
+        if soon.chosen.executors > situation.executors:
+            return self._larger(case, soon, later)
+        return self._smaller(case, later)
 
     def _case(self, situation: Situation) -> Case | NoData:
         load, capacity = upper_load(situation), known_capacity(situation, self.calm)
@@ -105,6 +105,7 @@ class Sluice:
             latency=INFINITE if targets.latency is None else targets.latency,
             recovery=INFINITE if targets.recovery is None else targets.recovery,
             drain=self.drain if targets.recovery is None else targets.recovery,
+            tolerance=self.tolerance,
         )
         return choose(
             range(bounds.smallest, bounds.largest + 1),
@@ -112,7 +113,6 @@ class Sluice:
             case.capacity,
             trial,
             goals=goals,
-            tolerance=self.tolerance,
         )
 
     def _rescale(self, case: Case, choice: Choice) -> Rescale:
@@ -121,24 +121,26 @@ class Sluice:
             case.situation, case.later, case.capacity, executors, price=self.outage_price
         )
 
-    def _larger(self, case: Case, choice: Choice) -> Decision:
-        situation, needed = case.situation, choice.chosen.executors
-        present, rescale = choice.of(situation.executors), self._rescale(case, choice)
+    def _larger(self, case: Case, soon: Choice, later: Choice) -> Decision:
+        situation, rescale = case.situation, self._rescale(case, soon)
+        wanted = max(soon.chosen.executors, later.chosen.executors)
         starting = situation.executors - situation.running
-        if starting > 0 and present and case.soon.backlog > 0 and _drains(choice, present.drain):
-            reason = f"{needed} executors are wanted, and {starting} are starting"
-            return _decision(case, choice, rescale, needed, situation.executors, reason)
-        lasting = self._lasting(case, needed, rescale)
-        why = "the smallest that is enough" if present is None else choice.verdict(present)
-        reason = f"{lasting} executors, because with {situation.executors} {why}"
-        return _decision(case, choice, rescale, lasting, lasting, reason)
+        if starting > 0 and _drains(case, soon):
+            reason = f"{wanted} executors are wanted, and {starting} are starting"
+            return _decision(case, soon, rescale, wanted, situation.executors, reason)
+        executors = self._lasting(case, soon, later, rescale)
+        present = soon.of(situation.executors)
+        why = "the smallest that is enough" if present is None else soon.verdict(present)
+        reason = f"{executors} executors, because with {situation.executors} {why}"
+        return _decision(case, soon, rescale, wanted, executors, reason)
 
-    def _lasting(self, case: Case, needed: int, rescale: Rescale) -> int:
+    def _lasting(self, case: Case, soon: Choice, later: Choice, rescale: Rescale) -> int:
         """What is needed soon, and of what is needed later as much as an outage is worth."""
-        later = case.later
+        needed, foreseen = soon.chosen.executors, later.chosen.executors
         if rescale.path is Path.RESTART:
-            later = _over(later, later.load.scaled(self._growth(later)), later.horizon)
-        foreseen = self._choice(case, later).chosen.executors
+            load = case.later.load.scaled(self._growth(case.later))
+            trend = self._choice(case, _over(case.later, load, self.horizon))
+            foreseen = trend.chosen.executors
         return max(needed, int(min(foreseen, needed + rescale.price)))
 
     def _growth(self, trial: Trial) -> float:
@@ -192,6 +194,12 @@ def _decision(
     )
 
 
+def _drains(case: Case, choice: Choice) -> bool:
+    """Whether there is a backlog that the present size drains in time."""
+    present = choice.of(case.situation.executors)
+    return case.soon.backlog > 0 and present is not None and present.drain <= choice.goals.drain
+
+
 def _over(trial: Trial, load: Load, horizon: float) -> Trial:
     """The same trial with another load and horizon."""
     return replace(
@@ -201,10 +209,6 @@ def _over(trial: Trial, load: Load, horizon: float) -> Trial:
         horizon=horizon,
         failures=moments(load, horizon),
     )
-
-
-def _drains(choice: Choice, seconds: float) -> bool:
-    return seconds <= choice.goals.drain
 
 
 def _finite(number: float) -> float | None:

@@ -1,0 +1,164 @@
+"""A stored situation gives the same decision again, is small, and is refused when it cannot be read."""
+
+import json
+import random
+from dataclasses import replace
+from datetime import time
+
+import pytest
+
+from sluice.core.deciding.compacting import compacted
+from sluice.core.deciding.deciding import decide
+from sluice.core.deciding.explain import HEADER, explained
+from sluice.core.deciding.guards import Blackout, Settings
+from sluice.core.deciding.policies.named import POLICIES, policy_named
+from sluice.core.deciding.policies.phoebe import Phoebe
+from sluice.core.deciding.situation import Situation, Targets
+from sluice.core.deciding.storing import Record, from_data, record_from_data, to_data
+from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.latency import LatencyModel, LatencyPoint
+from sluice.core.series import NoData
+from sluice.errors import CorruptState
+from tests.unit.core.deciding.situations import MODELS, flat, steady, wishes
+
+
+def grown(seed: int = 1) -> Situation:
+    """A job with two days of history each minute, and models full of what was learned."""
+    chance = random.Random(seed)
+    latencies = tuple(
+        LatencyPoint(
+            executors=chance.randint(2, 24),
+            rate=2e5 * chance.random(),
+            seconds=0.5 + 3 * chance.random(),
+        )
+        for _ in range(256)
+    )
+    sizes = [chance.randint(2, 24) for _ in range(150)]
+    models = replace(
+        MODELS,
+        capacity=CapacityModel(
+            points=tuple((s, 16_000 * s * chance.uniform(0.9, 1.1)) for s in sizes)
+        ),
+        latency=LatencyModel(
+            observed=latencies,
+            profiled=tuple(replace(point, profiled=True) for point in latencies),
+        ),
+    )
+    history = tuple((-60.0 * age, 1e5 * (1 + chance.random())) for age in range(2880, -1, -1))
+    return steady(130_000.123456789, 12, models=models, history=history, wishes=wishes(9))
+
+
+def stored(situation: Situation) -> str:
+    return json.dumps(to_data(situation), separators=(",", ":"))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_stored_decision_is_made_again(name: str) -> None:
+    settings = Settings(
+        max_step=5,
+        blackouts=(Blackout(start=time(1), end=time(2), days=frozenset({"Mon"})),),
+        error_budget=12.5,
+    )
+    record = Record(situation=grown(), policy=policy_named(name), settings=settings)
+    data = json.loads(json.dumps(record.to_data()))
+    assert record_from_data(data).decided() == decide(record.situation, record.policy, settings)
+    assert record_from_data(data).settings == settings
+
+
+def test_parameters_of_a_policy_are_stored() -> None:
+    record = Record(situation=steady(), policy=Phoebe(downtime=60.0), settings=Settings())
+    assert record_from_data(json.loads(json.dumps(record.to_data()))).policy == record.policy
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        steady(),
+        grown(),
+        steady(forecast=NoData("too short"), since_rescale=12.3456, history=()),
+        steady(targets=Targets(), live=False, notes={"level": 1 / 3}),
+    ],
+    ids=["steady", "grown", "young", "bare"],
+)
+def test_a_situation_comes_back_as_it_was_decided_on(situation: Situation) -> None:
+    assert from_data(json.loads(stored(situation))) == compacted(situation)
+
+
+def test_compacting_twice_changes_nothing() -> None:
+    once = compacted(grown())
+    assert compacted(once) == once
+
+
+def test_a_stored_situation_is_a_few_kilobytes() -> None:
+    assert len(stored(steady())) < 4_000
+    assert len(stored(grown())) < 12_000
+
+
+def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
+    thin = compacted(grown()).history
+    assert len(thin) <= 240
+    assert thin[-1][0] == 0.0
+    assert thin[0][0] < -2860 * 60
+
+
+def test_wishes_in_a_row_are_stored_once_and_tell_the_same() -> None:
+    former = (*wishes(9, seconds=3600)[:-10], *wishes(4, seconds=600))
+    kept = compacted(steady(wishes=former)).wishes
+    assert [(wish.at, wish.executors) for wish in kept] == [
+        (-3600.0, 9),
+        (-660.0, 9),
+        (-600.0, 4),
+        (-60.0, 4),
+    ]
+
+
+def test_what_is_no_number_becomes_no_data() -> None:
+    situation = steady()
+    wild = replace(
+        situation,
+        observed=replace(situation.observed, arrival=float("nan"), lag=-1.0, cpu=float("inf")),
+        history=((-60.0, float("nan")), (-30.0, -5.0), (0.0, 7.0), (60.0, 9.0)),
+        forecast=replace(flat(1.0, horizon=120), rates=(float("nan"), 3.0)),
+    )
+    clean = compacted(wild)
+    assert isinstance(clean.observed.arrival, NoData)
+    assert isinstance(clean.observed.lag, NoData)
+    assert isinstance(clean.observed.cpu, NoData)
+    assert clean.history == ((0.0, 7.0),)
+    assert not isinstance(clean.forecast, NoData)
+    assert clean.forecast.rates == (3.0,)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        {"kind": "Situation"},
+        {"kind": "Situation", "version": 99},
+        {**to_data(steady()), "bounds": [5, 1]},
+        {**to_data(steady()), "forecast": {"times": [1]}},
+        {**to_data(steady()), "observed": {"nonsense": 1.0}},
+        {**to_data(steady()), "history": [[1, 2], [3]]},
+    ],
+)
+def test_data_that_cannot_be_read_is_refused(broken: object) -> None:
+    with pytest.raises(CorruptState):
+        from_data(broken)
+
+
+def test_an_explanation_shows_every_candidate_with_its_verdict() -> None:
+    situation = steady(150_000, 14)
+    decision = decide(situation, policy_named("sluice"))
+    lines = explained(situation, decision)
+    rows = lines[lines.index(HEADER) + 1 :]
+    assert len(rows) == len(decision.candidates)
+    assert sum(line.startswith("->") for line in rows) == 1
+    assert f"from 14 to {decision.executors} executors, live" in lines[0]
+    assert any("recovery" in line and "the goal is" in line for line in rows)
+
+
+def test_an_explanation_names_the_guard_and_the_infeasible_target() -> None:
+    situation = steady(150_000, 10, targets=Targets(recovery=50.0), since_rescale=5.0)
+    lines = explained(situation, decide(situation, policy_named("sluice")))
+    assert any("kept from it by cool-down: rescaled 5 s ago" in line for line in lines)
+    assert any("smallest recovery target that can be kept" in line for line in lines)
