@@ -1,8 +1,7 @@
 """A straight line through the newest values, bending to level: right on ramps from their first minutes.
 
-It learns nothing, so that it is there when the load begins to do what it never did. The slope is the median of those
-between the newer and the older half of the window (Theil, 1950, on pairs half a window apart): a jump within the window
-is not taken for a ramp.
+It learns nothing, so that it is there when the load begins to do what it never did. The slope is the least of two: that
+of the whole window and that of its newer half. After a jump the newer half is level, and nothing is continued.
 """
 
 from collections.abc import Sequence
@@ -13,13 +12,13 @@ import numpy as np
 from sluice.core.forecasting.model import Parameters, Values
 from sluice.core.series import NoData
 
-SHARE = 0.5
+SHARE = 0.7
 """The window, as a share of what is predicted."""
 
 SMALLEST_WINDOW = 6
 """Fewer steps tell a slope from noise too badly."""
 
-KEPT = 0.7
+KEPT = 0.6
 """The share of the slope that is left at the end of what is predicted."""
 
 
@@ -35,12 +34,25 @@ class LocalTrend:
 
     def predict(self, values: Values, steps: int, parameters: Sequence[float]) -> Values | NoData:  # noqa: ARG002
         """Continue the line through the newest values."""
-        half = max(SMALLEST_WINDOW, round(SHARE * steps)) // 2
-        if len(values) < 2 * half:
-            return NoData(f"{len(values)} steps are known: {2 * half} are needed for a slope")
-        window = values[-2 * half :]
-        slope = float(np.median(window[half:] - window[:half])) / half
-        places = np.arange(2 * half) - (2 * half - 1)
-        level = float(np.median(window - slope * places))
+        size = max(SMALLEST_WINDOW, round(SHARE * steps))
+        if len(values) < size:
+            return NoData(f"{len(values)} steps are known: {size} are needed for a slope")
+        whole, newer = values[-size:], values[-(size // 2) :]
+        slope = _nearest_to_level(_slope(whole), _slope(newer))
+        # The middle of the newer half is a mean, too: it has less noise than the newest value.
+        level = float(newer.mean()) + slope * (len(newer) - 1) / 2
         damping = KEPT ** (1 / steps)
-        return level + slope * np.cumsum(damping ** np.arange(1, steps + 1))
+        ahead: Values = level + slope * np.cumsum(damping ** np.arange(1, steps + 1))
+        return ahead
+
+
+def _slope(values: Values) -> float:
+    """Of the least squares line, per step."""
+    places = np.arange(len(values)) - (len(values) - 1) / 2
+    return float(places @ values / (places @ places))
+
+
+def _nearest_to_level(first: float, second: float) -> float:
+    if first * second <= 0:
+        return 0.0
+    return min(first, second, key=abs)

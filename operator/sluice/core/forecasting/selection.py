@@ -6,9 +6,9 @@ would choose, and decisions would change with it. Seasons of a day and of a week
 and what is discovered is shorter: with two days of history, a day's season loses against a short memory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -38,14 +38,17 @@ ORIGINS = 24
 
 DAY, WEEK = 86_400.0, 7 * 86_400.0
 
-BETTER = 0.9
-"""A more complex model must have less than this share of the simpler one's error."""
+CAUTION = 0.5
+"""A more complex model must be better by this share of the error, divided by the root of the horizons it was tried on.
 
-BETTER_BY_SEASON = 0.8
-"""If it relies on a season, less than this: there are so many periods to choose from that one fits any past."""
+So does the error of an error shrink: with little history almost nothing is proven, after a day the better is better.
+"""
+
+CAUTION_WITH_SEASONS = 1.0
+"""If it relies on a season: there are so many periods to choose from that one fits any past."""
 
 MUCH_BETTER = 0.9
-"""And of the error of the model that was trusted until now."""
+"""A model must have less than this share of the error of the one that was trusted until now."""
 
 
 SHORT_MEMORY: Mapping[str, Model] = {
@@ -134,9 +137,12 @@ def select(
     cleaned = cleaned_steps(ordinary, step, factor)
     if isinstance(cleaned, NoData):
         return cleaned
-    candidates, refused = _tried(cleaned, ceil(horizon / cleaned.step))
+    steps = ceil(horizon / cleaned.step)
+    origins = _origins(cleaned)
+    candidates, refused = _tried(cleaned, steps, origins)
+    horizons = (len(cleaned.values) - origins[0]) / steps
     return Selection(
-        trusted=most_trusted(candidates, former),
+        trusted=most_trusted(candidates, horizons, former),
         step=step,
         factor=factor,
         candidates=tuple(sorted(candidates, key=lambda candidate: candidate.error)),
@@ -172,18 +178,23 @@ def models(step: float) -> Mapping[str, Model]:
     return {**SHORT_MEMORY, **{model.name: model for model in seasonal}}
 
 
-def _tried(cleaned: Cleaned, steps: int) -> tuple[list[Candidate], tuple[tuple[str, str], ...]]:
-    values = cleaned.values
-    newest, day = len(values), ceil(DAY / cleaned.step)
-    origins = spread_origins(ORIGINS, first=max(2, newest // 2, newest - day), last=newest - 1)
+def _origins(cleaned: Cleaned) -> list[int]:
+    """Moments in the newer half of the history, and within a day."""
+    newest, day = len(cleaned.values), ceil(DAY / cleaned.step)
+    return spread_origins(ORIGINS, first=max(2, newest // 2, newest - day), last=newest - 1)
+
+
+def _tried(
+    cleaned: Cleaned, steps: int, origins: list[int]
+) -> tuple[list[Candidate], tuple[tuple[str, str], ...]]:
     candidates, refused = [], []
     for name, model in models(cleaned.step).items():
-        parameters = fitted(model, values, steps)
+        parameters = fitted(model, cleaned.values, steps)
         if isinstance(parameters, NoData):
             refused.append((name, parameters.reason))
             continue
         errors = rolling_errors(model, parameters, cleaned, origins=origins, steps=steps)
-        candidates.append(_scored(name, parameters, errors, values))
+        candidates.append(_scored(name, parameters, errors, cleaned.values))
     return candidates, tuple(refused)
 
 
@@ -200,11 +211,16 @@ def _scored(model: str, parameters: Parameters, errors: Errors, values: Values) 
     )
 
 
-def most_trusted(candidates: list[Candidate], former: Selection | None) -> str:
-    """The first that no later one is clearly better than, or the former one if that is nearly as good."""
+def most_trusted(
+    candidates: Sequence[Candidate], horizons: float, former: Selection | None = None
+) -> str:
+    """The first that no later one is clearly better than, or the former one if that is nearly as good.
+
+    The candidates are in the order of complexity, and were tried over so many horizons.
+    """
     best = candidates[0]
     for candidate in candidates[1:]:
-        if candidate.error < _share_needed(candidate.model) * best.error:
+        if candidate.error < _share_needed(candidate.model, horizons) * best.error:
             best = candidate
     for candidate in candidates:
         if (
@@ -216,8 +232,9 @@ def most_trusted(candidates: list[Candidate], former: Selection | None) -> str:
     return best.model
 
 
-def _share_needed(model: str) -> float:
-    return BETTER if model in SHORT_MEMORY else BETTER_BY_SEASON
+def _share_needed(model: str, horizons: float) -> float:
+    caution = CAUTION if model in SHORT_MEMORY else CAUTION_WITH_SEASONS
+    return 1 - caution / sqrt(max(1.0, horizons))
 
 
 def _candidate(fields: Mapping[str, Any]) -> Candidate:

@@ -60,7 +60,7 @@ LOADS = {
     "first ramp": (noisy(shapes.first_ramp(540), 0.02), 301, 0.6, 0.5),
     "diurnal with drift": (shapes.diurnal(3)[: 2880 + 360], 2880, 1.0, 0.65),
     "constant with noise": (noisy(shapes.constant(360), 0.1), 60, 0.9, 0.65),
-    "spikes": (noisy(shapes.spikes(400), 0.05), 60, 0.9, 0.65),
+    "spikes": (noisy(shapes.spikes(400), 0.05), 60, 1.0, 0.65),
     "flash crowds": (noisy(shapes.flash_crowds(700), 0.04), 120, 1.1, 0.65),
     "random walk": (shapes.random_walk(400), 60, 1.1, 0.65),
 }

@@ -30,18 +30,25 @@ def trusting(model: str) -> Selection:
     return Selection(trusted=model, step=60, factor=1, candidates=former, refused=())
 
 
-def trusted(former: str | None = None, **errors: float) -> str:
-    return selection.most_trusted(candidates(**errors), trusting(former) if former else None)
+def trusted(former: str | None = None, horizons: float = 16, **errors: float) -> str:
+    return selection.most_trusted(
+        candidates(**errors), horizons, trusting(former) if former else None
+    )
 
 
 def test_the_simpler_model_is_trusted_unless_a_complex_one_is_clearly_better() -> None:
-    assert trusted(LastValue=1.0, Arima=0.95) == "LastValue"
+    assert trusted(LastValue=1.0, Arima=0.9) == "LastValue"
     assert trusted(LastValue=1.0, Arima=0.85) == "Arima"
 
 
 def test_a_season_must_be_better_still() -> None:
     assert trusted(LastValue=1.0, Fourier=0.85) == "LastValue"
-    assert trusted(LastValue=1.0, Fourier=0.75) == "Fourier"
+    assert trusted(LastValue=1.0, Fourier=0.7) == "Fourier"
+
+
+def test_the_fewer_horizons_were_tried_the_clearer_a_complex_model_must_be_better() -> None:
+    assert trusted(horizons=2, LastValue=1.0, Arima=0.7) == "LastValue"
+    assert trusted(horizons=100, LastValue=1.0, Arima=0.94) == "Arima"
 
 
 def test_the_former_model_is_kept_while_it_is_nearly_as_good() -> None:
