@@ -16,6 +16,7 @@ from sluice.lab import loads, results
 from sluice.lab.cases import Case, carry_out, schedule
 from sluice.lab.commands import lab
 from sluice.lab.contenders import SETS, contender, contenders
+from sluice.lab.plants import plant
 from sluice.lab.plots import levels, short
 from sluice.lab.results import Row
 from sluice.lab.verdicts import beaten, changes, gaps
@@ -104,6 +105,12 @@ def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> Non
         (["run", "hpa:target=-1"], "hpa:target: '-1': write a number"),
         (["run", "oracle:target=1"], "this policy has no parameters"),
         (["run", "--plant", "factory"], "plant: 'factory': choose one of spark-stateless"),
+        (["run", "--plant", "phoebe:speed=1"], "number of plant phoebe: 'speed': choose one of"),
+        (["run", "--plant", "phoebe:peak=0"], "phoebe:peak: '0': write a number that is positive"),
+        (["run", "--plant", "phoebe:tasks=2.5"], "phoebe:tasks: '2.5': write a whole number"),
+        (["run", "--plant", "phoebe:restart=soon"], "'soon': write a number that is not negative"),
+        (["run", "--plant", "phoebe:smallest=30"], "phoebe:smallest: '30': the others are 2 to 24"),
+        (["run", "--plant", "phoebe:live=1"], "phoebe:live: '1': write yes or no"),
         (["run", "--trace", "nowhere.csv"], "trace: 'nowhere.csv': choose reporting, tuning"),
         (["compare", "--vs", "nowhere.json"], "former result nowhere.json"),
     ],
@@ -156,7 +163,11 @@ def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(lines)
     (source,) = loads.sources([str(tmp_path / "mine.csv")])
     case = Case(
-        contender=contender("static"), plant="spark-stateless", source=source, seed=1, profile=False
+        contender=contender("static"),
+        plant=PLANTS["spark-stateless"],
+        source=source,
+        seed=1,
+        profile=False,
     )
     outcome = carry_out(case)
     assert (outcome["trace"], outcome["suite"], outcome["seconds"]) == ("mine", "own", 1786)
@@ -164,19 +175,24 @@ def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:
 
 def test_loads_of_a_suite_are_scaled_to_the_plant() -> None:
     (source,) = loads.sources(["cars"])
-    plant = PLANTS["spark-stateless"]
-    own, nominal = source.trace(1, plant.peak).rates, named_trace("cars", 1).rates
-    assert own.max() == pytest.approx(nominal.max() * plant.peak / 200_000)
+    of = PLANTS["spark-stateless"]
+    own, nominal = source.trace(1, of.peak).rates, named_trace("cars", 1).rates
+    assert own.max() == pytest.approx(nominal.max() * of.peak / 200_000)
 
 
 def test_parameters_are_those_of_the_policy() -> None:
-    plant = PLANTS["phoebe"]
-    trace = named_trace("ramp", 1)
-    assert contender("hpa:target=0.35,tolerance=0.2").policy(plant, trace) == Hpa(
-        target=0.35, tolerance=0.2
-    )
-    rows = plant.capacity(plant.bounds.largest) / plant.bounds.largest
-    assert contender("keda-lag:seconds=2").policy(plant, trace) == KedaLag(threshold=2 * rows)
+    of, trace = PLANTS["phoebe"], named_trace("ramp", 1)
+    found = contender("hpa:target=0.35,tolerance=0.2").policy(of, trace)
+    assert found == Hpa(target=0.35, tolerance=0.2)
+    rows = of.capacity(of.bounds.largest) / of.bounds.largest
+    assert contender("keda-lag:seconds=2").policy(of, trace) == KedaLag(threshold=2 * rows)
+
+
+def test_a_plant_can_be_changed_by_its_numbers() -> None:
+    found = plant("spark-stateful:restart=20,tasks=48,largest=40,live=no")
+    assert (found.restart, found.tasks, found.bounds.largest, found.live) == (20, 48, 40, False)
+    assert found.name == "spark-stateful:restart=20,tasks=48,largest=40,live=no"
+    assert found.skew == PLANTS["spark-stateful"].skew
 
 
 def test_each_contender_of_the_sets_is_a_policy() -> None:
@@ -230,7 +246,7 @@ def test_a_change_is_judged_by_both_measures(late: float, hours: float, verdict:
 def test_averages_are_over_seeds_and_recoveries_are_pooled() -> None:
     case = Case(
         contender=contender("static"),
-        plant="spark-stateless",
+        plant=PLANTS["spark-stateless"],
         source=loads.Source(name="ramp"),
         seed=1,
         profile=False,

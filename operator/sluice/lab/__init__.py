@@ -1,6 +1,7 @@
 """The lab: policies tried on simulated jobs, side by side, with a report. `sluice lab`, no cluster needed.
 
     contenders    policies as they are named on the command line
+    plants        simulated jobs, as they are named there
     loads         traces by name, and from files
     cases         one run: what is tried, and what came of it
     running       many of them, on all processors, with progress

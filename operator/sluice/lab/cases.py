@@ -10,10 +10,11 @@ from sluice.core.series import Measured, NoData
 from sluice.core.simulation.job import Failure, Loss
 from sluice.core.simulation.loop import Run, Scenario, run
 from sluice.core.simulation.oracle import ideal
-from sluice.core.simulation.plant import PLANTS, Plant
+from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.profiling import profiled, unprofiled
 from sluice.core.simulation.score import Recovery, Score, score
-from sluice.lab.contenders import ORACLE, Contender
+from sluice.core.simulation.trace import Trace
+from sluice.lab.contenders import Contender
 from sluice.lab.loads import Source
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ class Case:
     """A contender on a plant under a load, with a seed."""
 
     contender: Contender
-    plant: str
+    plant: Plant
     source: Source
     seed: int
     failures: str = "drivers"
@@ -66,17 +67,18 @@ def schedule(kind: str, seconds: int) -> tuple[Failure, ...]:
 
 def carry_out(case: Case) -> Json:
     """Do a run, and tell what came of it as plain data."""
-    plant = PLANTS[case.plant]
+    plant = case.plant
+    trace = _trace(case)
     began = time.process_time()
     found = run(
-        _scenario(case, plant),
-        case.contender.deciding(plant, _trace(case, plant)),
+        _scenario(case, trace),
+        case.contender.deciding(plant, trace),
         case.contender.foreseeing(),
         time.process_time,
     )
     outcome = {
         "policy": case.policy,
-        "plant": case.plant,
+        "plant": plant.name,
         "trace": case.source.name,
         "suite": case.source.suite,
         "seed": case.seed,
@@ -91,29 +93,24 @@ def carry_out(case: Case) -> Json:
     return outcome | ({"timeline": _timeline(found)} if case.timeline else {})
 
 
-def _trace(case: Case, plant: Plant) -> Any:
-    trace = case.source.trace(case.seed, plant.peak)
+def _trace(case: Case) -> Trace:
+    trace = case.source.trace(case.seed, case.plant.peak)
     return trace if case.seconds is None else trace.cut(case.seconds)
 
 
-def _scenario(case: Case, plant: Plant) -> Scenario:
-    trace = _trace(case, plant)
+def _scenario(case: Case, trace: Trace) -> Scenario:
+    plant, contender = case.plant, case.contender
     experience, spent = profiled(plant, case.seed) if case.profile else (unprofiled(plant), 0.0)
-    is_oracle = case.contender.name == ORACLE
     return Scenario(
-        plant=ideal(plant) if is_oracle else plant,
+        plant=ideal(plant) if contender.is_oracle else plant,
         trace=trace,
         seed=case.seed,
         failures=schedule(case.failures, trace.seconds),
-        executors=case.contender.fixed(plant),
-        interval=case.contender.interval,
+        executors=contender.fixed(plant),
+        interval=contender.interval,
         experience=experience,
-        spent=0.0 if is_oracle or case.contender.name not in MODELLING else spent,
+        spent=spent if contender.needs_models else 0.0,
     )
-
-
-MODELLING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
-"""Policies that use a profile, and so have to pay for it."""
 
 
 def _scores(found: Score) -> Json:
@@ -177,7 +174,7 @@ def pictured(cases: list[Case]) -> list[Case]:
     seen: set[tuple[str, str, str]] = set()
     marked = []
     for case in cases:
-        key = (case.policy, case.plant, case.source.name)
+        key = (case.policy, case.plant.name, case.source.name)
         marked.append(replace(case, timeline=key not in seen))
         seen.add(key)
     return marked

@@ -13,6 +13,7 @@ from sluice.errors import InvalidSpec, Problem
 from sluice.lab import loads, report, results, running, table
 from sluice.lab.cases import SCHEDULES, Case, Json, pictured, without_timeline
 from sluice.lab.contenders import contenders
+from sluice.lab.plants import plants as known_plants
 from sluice.lab.verdicts import beaten, changes
 
 DEFAULT = ("sluice", "rivals", "hpa:target=0.35", "oracle")
@@ -161,22 +162,12 @@ def _cases(
                 profile=profile,
                 seconds=None if hours is None else int(hours * 3600),
             )
-            for plant in _plants(plants)
+            for plant in known_plants(plants)
             for source in loads.sources(traces)
             for one in contenders(policies)
             for seed in seeds
         ]
     )
-
-
-def _plants(names: Sequence[str]) -> Sequence[str]:
-    if "all" in names:
-        return list(PLANTS)
-    for name in names:
-        if name not in PLANTS:
-            remedy = f"choose one of {', '.join(PLANTS)}, or all"
-            raise InvalidSpec([Problem("plant", name, remedy)])
-    return list(dict.fromkeys(names))
 
 
 def _write(

@@ -35,7 +35,8 @@ INTERVALS: Mapping[str, float] = {"hpa": 15.0, "keda-lag": 30.0}
 
 MINUTE = 60.0
 
-FORECASTING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
+MODELLING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
+"""Those that use a forecast and a profile; the profile is paid by who uses it."""
 
 LATENESS = 5.0
 """Seconds of an executor's work that may wait before `keda-lag` adds another, unless it is told."""
@@ -78,6 +79,16 @@ class Contender:
         """Seconds between two decisions."""
         return INTERVALS.get(self.name, MINUTE)
 
+    @property
+    def needs_models(self) -> bool:
+        """Whether it uses a forecast and a profile."""
+        return self.name in MODELLING
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it knows the future."""
+        return self.name == ORACLE
+
     def fixed(self, plant: Plant) -> int | None:
         """The number of executors to begin with, where the policy is to have one: all, unless told."""
         if self.name != STATIC:
@@ -86,20 +97,20 @@ class Contender:
 
     def policy(self, plant: Plant, trace: Trace) -> Policy:
         """The policy for a plant."""
-        if self.name == ORACLE:
+        if self.is_oracle:
             return Oracle(plant=plant, trace=trace, interval=self.interval)
         return policy_named(self.name, **{**_left_to_users(self.name, plant), **self._told(plant)})
 
     def deciding(self, plant: Plant, trace: Trace) -> Decide:
         """What decides: the policy behind the guards that jobs have; the oracle needs none."""
         policy = self.policy(plant, trace)
-        if self.name == ORACLE:
+        if self.is_oracle:
             return policy
         return partial(decide, policy=policy, settings=Settings())
 
     def foreseeing(self) -> Foresee:
         """What forecasts."""
-        return Forecaster() if self.name in FORECASTING else unforeseen
+        return Forecaster() if self.needs_models else unforeseen
 
     def _told(self, plant: Plant) -> dict[str, float]:
         told = {name: int(value) if name in COUNTS else value for name, value in self.parameters}

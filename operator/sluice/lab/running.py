@@ -48,7 +48,7 @@ def _each(cases: Sequence[Case], processes: int) -> Iterator[tuple[int, Json]]:
 def _result(done: "Future[Json]", case: Case) -> Json:
     error = done.exception()
     if error is not None:
-        error.add_note(f"in the run of {case.policy} on {case.plant} under {case.source.name}")
+        error.add_note(f"in the run of {case.policy} on {case.plant.name} under {case.source.name}")
         raise error
     return done.result()
 

@@ -1,0 +1,79 @@
+"""Plants as they are named on the command line: `phoebe`, `spark-stateful:restart=20,largest=40`, `all`.
+
+Any number of a plant can be changed, and the smallest and largest number of executors.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+from sluice.core.simulation.plant import PLANTS, Plant
+from sluice.errors import InvalidSpec, Problem
+
+ALL = "all"
+
+BOUNDS = ("smallest", "largest")
+
+COUNTS = frozenset({*BOUNDS, "cores", "tasks"})
+"""What is a whole number, and at least 1."""
+
+POSITIVE = frozenset({"peak", "latency", "recovery", "task_rate", "most_rows", "scrape_interval"})
+
+UNCHANGEABLE = frozenset({"name", "bounds"})
+
+NUMBERS = (
+    *BOUNDS,
+    *(found.name for found in fields(Plant) if found.name not in UNCHANGEABLE),
+)
+
+
+def plants(words: Iterable[str]) -> tuple[Plant, ...]:
+    """The plants of names, each once. Raises InvalidSpec."""
+    names = [name for word in words for name in (PLANTS if word == ALL else [word])]
+    return tuple(plant(name) for name in dict.fromkeys(names))
+
+
+def plant(text: str) -> Plant:
+    """Read a name with its changes. Raises InvalidSpec."""
+    name, _, told = text.partition(":")
+    if name not in PLANTS:
+        raise InvalidSpec([Problem("plant", name, f"choose one of {', '.join(PLANTS)}, or all")])
+    found = PLANTS[name]
+    for pair in filter(None, told.split(",")):
+        found = _changed(found, name, pair)
+    return replace(found, name=text)
+
+
+def _changed(found: Plant, plant: str, pair: str) -> Plant:
+    name, _, text = pair.partition("=")
+    if name not in NUMBERS:
+        remedy = f"choose one of {', '.join(NUMBERS)}"
+        raise InvalidSpec([Problem(f"number of plant {plant}", name, remedy)])
+    change: dict[str, Any] = {name: _number(plant, name, text)}
+    if name not in BOUNDS:
+        return replace(found, **change)
+    try:
+        return replace(found, bounds=replace(found.bounds, **change))
+    except ValueError:
+        remedy = f"the others are {found.bounds.smallest} to {found.bounds.largest}; change both, the larger one first"
+        raise InvalidSpec([Problem(f"{plant}:{name}", text, remedy)]) from None
+
+
+def _number(plant: str, name: str, text: str) -> float | bool:
+    if name == "live":
+        if text in ("yes", "no"):
+            return text == "yes"
+        raise InvalidSpec([Problem(f"{plant}:live", text, "write yes or no")])
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if name in COUNTS:
+        if number >= 1 and number.is_integer():
+            return int(number)
+        raise InvalidSpec([Problem(f"{plant}:{name}", text, "write a whole number from 1 on")])
+    if 0 < number < math.inf or (number == 0 and name not in POSITIVE):
+        return number
+    kind = "positive" if name in POSITIVE else "not negative"
+    raise InvalidSpec([Problem(f"{plant}:{name}", text, f"write a number that is {kind}")])
