@@ -200,6 +200,18 @@ def test_a_restart_takes_its_downtime_and_has_the_new_number() -> None:
     assert running.ready == 8
 
 
+def test_a_driver_that_is_lost_while_it_starts_has_to_start_again() -> None:
+    lost = Failure(at=620, loss=Loss.DRIVER)
+    running = job(plant(), 1000, 4, failures=[lost, Failure(at=650, loss=Loss.EXECUTOR)])
+    running.advance(600)
+    running.rescale(8, Path.RESTART)
+    running.advance(700)
+    first = next(batch for batch in running.batches if batch.start > 600)
+    assert first.start == pytest.approx(620 + 60)
+    assert first.executors == 8
+    assert running.happened == [lost], "there was no executor to lose"
+
+
 def test_pods_are_paid_for_from_their_start_to_their_end() -> None:
     running = job(plant(decommissioning=30.0, pending=5.0), 1000, 4)
     running.advance(600)

@@ -69,12 +69,20 @@ def test_a_downtime_is_until_the_next_batch_and_what_that_takes_longer() -> None
     assert downtime == pytest.approx(60 + 8, rel=0.02)
 
 
-def test_an_outage_within_an_outage_is_part_of_it() -> None:
-    lost = Experience().with_outage(Cause.RESCALE_RESTART, 100.0)
-    again = lost.with_outage(Cause.DRIVER_LOSS, 120.0)
+def test_a_rescale_within_an_outage_is_part_of_it() -> None:
+    lost = Experience().with_outage(Cause.DRIVER_LOSS, 100.0)
+    again = lost.with_outage(Cause.RESCALE_RESTART, 120.0)
     found = again.with_batches([report(150.0, 1000)], now=160)
-    assert found.models.downtimes.of(Cause.RESCALE_RESTART).observed == (50.0,)
-    assert not found.models.downtimes.of(Cause.DRIVER_LOSS).observed
+    assert found.models.downtimes.of(Cause.DRIVER_LOSS).observed == (50.0,)
+    assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
+
+
+def test_a_driver_that_is_lost_in_a_restart_begins_the_outage_anew() -> None:
+    restarting = Experience().with_outage(Cause.RESCALE_RESTART, 100.0)
+    lost = restarting.with_outage(Cause.DRIVER_LOSS, 120.0)
+    found = lost.with_batches([report(190.0, 1000)], now=200)
+    assert found.models.downtimes.of(Cause.DRIVER_LOSS).observed == (70.0,)
+    assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
 
 
 def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:

@@ -1,13 +1,18 @@
 """A Spark job that exists in numbers only, driven by the decisions that real jobs get, and judged.
 
-    trace       rows per second over time: shapes by name and seed, and what was measured elsewhere
+    trace       rows per second over time: shapes with noise from a seed
+    samples     the same from what was measured elsewhere
     suites      the traces by name: those for tuning, and those for reporting
     plant       what a job is like: capacity, overheads, delays, outages
-    job         the job as it runs: batches, executors, failures
+    executors   where batches run: pending, starting, cold, paid for
+    job         the job as it runs: batches, failures, rescales
     metrics     what can be seen of it, which is less than the truth
+    watching    what is known of it from one decision to the next
     cohorts     which rows were committed when: exact latencies
     learning    models from what was seen
     profiling   models from runs before production, and their price
+    foreseeing  forecasts
+    truth       what is true of a plant, for those who may know it
     oracle      the policy that knows the future
     loop        a run: job, metrics, learning, decision, and again
     score       what a run was worth

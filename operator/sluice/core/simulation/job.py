@@ -2,13 +2,13 @@
 
     batch      takes what has arrived, or as much as the limit allows; its length is drawn when it begins, and what is
                left of it changes when executors come or go, because tasks that wait run on whoever is there
-    executor   pending, starting, cold until it has worked once, and a while longer with less than its share
     loss       of an executor: the batch takes longer and another executor comes; of the driver: the batch is lost,
-               all executors are new, and what was not checkpointed is done again
+               all executors are new, and what was not checkpointed is done again; a driver that is lost while it
+               starts has to start again
     rescale    live: executors join when they have started, and leave at the end of a batch; by a restart: as a loss
                of the driver, but without a replay
 
-What can be seen of all this from outside is the affair of `metrics`.
+What executors are like is for `executors`, what can be seen of all this from outside for `metrics`.
 """
 
 import math
@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-import numpy as np
-
 from sluice.core.modelling.rescaling import Path
 from sluice.core.simulation.cohorts import Arrivals, arrivals
+from sluice.core.simulation.executors import Chance, Executor, Executors
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
@@ -66,14 +65,6 @@ class Batch:
         return self.end - self.start
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Executor:
-    billed_from: float
-    ready: float
-    joined: bool
-    worked: bool = False
-
-
 @dataclass
 class SimulatedJob:
     """A job on a plant under the load of a trace; `advance` runs it, `rescale` changes it."""
@@ -87,10 +78,10 @@ class SimulatedJob:
     batches: list[Batch] = field(default_factory=list)
     down_until: float | None = None
     happened: list[Failure] = field(default_factory=list)
-    """Failures that struck; without a driver there is nothing to lose."""
+    """Failures that struck; without a driver there are no executors to lose."""
 
     def __post_init__(self) -> None:
-        self._chance = np.random.default_rng(self.seed)
+        self._chance = Chance(self.plant, self.seed)
         self.arrivals: Arrivals = arrivals(self.trace)
         self._rows: list[float] = self.arrivals.rows.tolist()
         self._rates: list[float] = self.arrivals.rates.tolist()
@@ -101,12 +92,12 @@ class SimulatedJob:
         self._replay = 0.0
         self._reload = 0.0
         self._batch: Batch | None = None
-        self._working: list[_Executor] = []
+        self._working: list[Executor] = []
         self._looked = 0.0
         self._next_start = 0.0
-        self._spent = 0.0
         self._left = sorted(self.failures, key=lambda failure: failure.at)
-        self._pods = self._fresh_pods(self.executors, after=0.0)
+        self._executors = Executors(self.plant, self._chance)
+        self._executors.renew(self.executors, now=0.0, ready=0.0)
 
     # What is asked of it from outside.
 
@@ -118,12 +109,12 @@ class SimulatedJob:
     @property
     def ready(self) -> int:
         """Executors that can work now."""
-        return sum(pod.ready <= self.now for pod in self._pods) if not self.is_down else 0
+        return 0 if self.is_down else len(self._executors.ready(self.now))
 
     @property
     def executor_seconds(self) -> float:
         """The price so far: seconds of pods from their start to their end."""
-        return self._spent + sum(max(0.0, self.now - pod.billed_from) for pod in self._pods)
+        return self._executors.price(self.now)
 
     @property
     def worked(self) -> float:
@@ -165,10 +156,10 @@ class SimulatedJob:
 
     def rescale(self, executors: int, path: Path) -> None:
         """Change the number of executors. Without a driver, the next one comes with the new number."""
-        if self.is_down:
-            self._pods = self._resized_while_down(executors)
+        if self.down_until is not None:
+            self._executors.resize_before_start(executors, self.now, self.down_until)
         elif path is Path.RESTART or not self.plant.live:
-            self._lose_driver(self._drawn(self.plant.restart), executors, replay=False)
+            self._stop_driver(self.plant.restart, executors, replay=False)
         else:
             self._rescale_live(executors)
         self.executors = executors
@@ -181,15 +172,10 @@ class SimulatedJob:
             return min(failing, self.down_until)
         if self._batch is None:
             return min(failing, self._start_possible())
-        return min(failing, self._batch.end, self._next_join())
-
-    def _next_join(self) -> float:
-        joining = (pod.ready for pod in self._pods if pod.ready > self._looked)
-        return min(joining, default=NEVER)
+        return min(failing, self._batch.end, self._executors.next_ready(self._looked))
 
     def _start_possible(self) -> float:
-        first_ready = min(pod.ready for pod in self._pods)
-        return max(self.now, self._next_start, first_ready)
+        return max(self.now, self._next_start, self._executors.first_ready())
 
     def _happen(self) -> None:
         if self._left and self._left[0].at <= self.now:
@@ -208,9 +194,9 @@ class SimulatedJob:
         if arrived - first < 1:
             self._next_start = self.now + max(LOOK_AGAIN, self.plant.period)
             return
-        working = [pod for pod in self._pods if pod.ready <= self.now]
+        working = self._executors.ready(self.now)
         upto = min(arrived, first + (self.plant.most_rows or NEVER))
-        new = sum(not pod.worked for pod in working) / len(working)
+        new = _new_share(working)
         self._batch = Batch(
             start=self.now,
             end=self.now + self._length(upto - first, working, new),
@@ -222,18 +208,16 @@ class SimulatedJob:
         self._looked = self.now
         self._work_on(working)
 
-    def _work_on(self, working: list[_Executor]) -> None:
+    def _work_on(self, working: list[Executor]) -> None:
         self._working = working
-        for pod in working:
-            pod.worked = True
+        for executor in working:
+            executor.worked = True
 
-    def _length(self, rows: float, working: Sequence[_Executor], new: float) -> float:
-        capacity = self._capacity(working)
+    def _length(self, rows: float, working: Sequence[Executor], new: float) -> float:
+        capacity = self._executors.capacity(working, self.now)
         seconds = self.plant.overhead + (rows + self._replay) / capacity
-        seconds *= math.exp(self._chance.normal(0.0, self.plant.noise))
-        if new:
-            seconds += self._drawn(self.plant.cold) + self.plant.state_reload * new
-        seconds += self._reload
+        seconds *= self._chance.factor(self.plant.noise)
+        seconds += self._reload + (self._warming(new) if new else 0.0)
         self._work = (rows + self._replay) / self.plant.task_rate
         self._replay = self._reload = 0.0
         return seconds
@@ -241,11 +225,9 @@ class SimulatedJob:
     def _shared(self, batch: Batch) -> Batch:
         """A batch in which new executors take over tasks that wait, if it ends sooner so."""
         self._looked = self.now
-        everyone = [pod for pod in self._pods if pod.ready <= self.now]
-        new = sum(not pod.worked for pod in everyone) / len(everyone)
-        first_task = self._drawn(self.plant.cold) + self.plant.state_reload * new
+        everyone = self._executors.ready(self.now)
         left = batch.end - self.now
-        rest = max(left * self._capacity(self._working) / self._capacity(everyone), first_task)
+        rest = max(left / self._speed_up(everyone), self._warming(_new_share(everyone)))
         if rest >= left:
             return batch
         self._work_on(everyone)
@@ -253,22 +235,20 @@ class SimulatedJob:
 
     def _continued(self, batch: Batch) -> Batch | None:
         """A batch that goes on with those of its executors that are still there; none without any."""
-        still = [pod for pod in self._working if pod in self._pods]
+        still = [executor for executor in self._working if executor in self._executors.present]
         if not still:
             return None
-        rest = (batch.end - self.now) * self._capacity(self._working) / self._capacity(still)
+        rest = (batch.end - self.now) / self._speed_up(still)
         self._work_on(still)
         return replace(batch, end=self.now + rest, executors=len(still))
 
-    def _capacity(self, working: Sequence[_Executor]) -> float:
-        share = sum(self._share(pod) for pod in working)
-        return self.plant.capacity(len(working), share * self.plant.cores)
+    def _speed_up(self, working: Sequence[Executor]) -> float:
+        now = self._executors.capacity(self._working, self.now)
+        return self._executors.capacity(working, self.now) / now
 
-    def _share(self, pod: _Executor) -> float:
-        if not pod.joined:
-            return 1.0
-        since = max(0.0, self.now - pod.ready)
-        return 1.0 - self.plant.unevenness * math.exp(-since / self.plant.spreading)
+    def _warming(self, new: float) -> float:
+        """The seconds that the first tasks on new executors take longer, and their share of the state."""
+        return self._chance.duration(self.plant.cold) + self.plant.state_reload * new
 
     def _commit(self, batch: Batch) -> None:
         self.batches.append(batch)
@@ -283,65 +263,42 @@ class SimulatedJob:
     # What goes wrong, and what is changed.
 
     def _fail(self, failure: Failure) -> None:
-        if self.is_down:
-            return
-        self.happened.append(failure)
         if failure.loss is Loss.DRIVER:
-            downtime = self._drawn(self.plant.driver_loss)
-            self._lose_driver(downtime, self.executors, replay=True)
+            self._stop_driver(self.plant.driver_loss, self.executors, replay=True)
+        elif self.is_down:
+            return
         else:
             self._lose_executor()
+        self.happened.append(failure)
 
-    def _lose_driver(self, downtime: float, executors: int, *, replay: bool) -> None:
-        self._release(self._pods, tail=0.0)
-        self.down_until = self.now + downtime
+    def _stop_driver(self, downtime: float, executors: int, *, replay: bool) -> None:
+        self.down_until = self.now + self._chance.duration(downtime)
         self._batch = None
         self._next_start = self.down_until
         self._replay = self.committed - self._checkpointed[1] if replay else 0.0
         self._reload = 0.0
-        self._pods = self._fresh_pods(executors, after=self.down_until)
-
-    def _fresh_pods(self, executors: int, after: float) -> list[_Executor]:
-        return [
-            _Executor(billed_from=self.now, ready=after, joined=False) for _ in range(executors)
-        ]
-
-    def _resized_while_down(self, executors: int) -> list[_Executor]:
-        self._release(self._pods[executors:], tail=0.0)
-        kept = self._pods[:executors]
-        return kept + self._fresh_pods(executors - len(kept), after=self.down_until or self.now)
+        self._executors.renew(executors, self.now, self.down_until)
 
     def _lose_executor(self) -> None:
-        lost = self._pods.pop(0)
-        self._release([lost], tail=0.0)
-        self._pods.append(self._joining())
-        moved = self.plant.state_reload / len(self._pods)
+        self._executors.lose_oldest(self.now)
+        moved = self.plant.state_reload / self.executors
         if self._batch is None:
             self._reload += moved
         else:
-            delay = self._drawn(self.plant.executor_loss) + moved
+            delay = self._chance.duration(self.plant.executor_loss) + moved
             self._batch = self._continued(replace(self._batch, end=self._batch.end + delay))
 
     def _rescale_live(self, executors: int) -> None:
-        before = len(self._pods)
-        # The youngest go first: they have the least state, or none.
-        self._pods.sort(key=lambda pod: pod.ready)
-        victims = self._pods[executors:]
-        self._release(victims, tail=self.plant.decommissioning)
-        self._pods = self._pods[:executors]
-        self._pods += [self._joining() for _ in range(executors - before)]
-        # What moves to new executors is loaded when they begin to work.
-        self._reload += self.plant.state_reload * max(0, before - executors) / before
-        if self._batch and victims:
+        if executors > self.executors:
+            self._executors.join(executors - self.executors, self.now)
+            return
+        leaving = self.executors - executors
+        self._executors.leave(leaving, self.now)
+        # What moves to new executors is loaded when they begin to work, what moves to old ones with the next batch.
+        self._reload += self.plant.state_reload * leaving / self.executors
+        if self._batch:
             self._batch = self._continued(self._batch)
 
-    def _joining(self) -> _Executor:
-        runs = self.now + self._drawn(self.plant.pending)
-        ready = runs + self._drawn(self.plant.start)
-        return _Executor(billed_from=runs, ready=ready, joined=True)
 
-    def _release(self, pods: Sequence[_Executor], tail: float) -> None:
-        self._spent += sum(max(0.0, self.now + tail - pod.billed_from) for pod in pods)
-
-    def _drawn(self, median: float) -> float:
-        return median * math.exp(self._chance.normal(0.0, self.plant.spread)) if median else 0.0
+def _new_share(working: Sequence[Executor]) -> float:
+    return sum(not executor.worked for executor in working) / len(working)

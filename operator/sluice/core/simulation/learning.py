@@ -84,8 +84,8 @@ class Experience:
     latency_at: float = 0.0
 
     def with_outage(self, cause: Cause, at: float) -> "Experience":
-        """Something made the job stop; what interrupts a complete outage is part of it."""
-        if self.outage and self.outage.is_complete:
+        """Something made the job stop. Within an outage it is part of that, but a lost driver begins it anew."""
+        if self.outage and self.outage.is_complete and cause is not Cause.DRIVER_LOSS:
             return self
         return replace(self, outage=Outage(cause=cause, at=at), pending=())
 
