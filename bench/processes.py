@@ -40,14 +40,14 @@ def of_pod(uid: str) -> Processes:
     group = f"pod{uid}"
     return Processes(
         _ids(
-            lambda one: group in _text(one, "cgroup").replace("_", "-") and _program(one) != "pause"
+            lambda one: group in _text(one, "cgroup").replace("_", "-") and name_of(one) != "pause"
         )
     )
 
 
 def running(program: str) -> Processes:
     """The processes of a program, by the name of its file."""
-    return Processes(_ids(lambda one: _program(one) == program))
+    return Processes(_ids(lambda one: name_of(one) == program))
 
 
 def _ids(is_wanted: Callable[[int], bool]) -> tuple[int, ...]:
@@ -58,7 +58,8 @@ def _all() -> Iterator[int]:
     return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
 
 
-def _program(one: int) -> str:
+def name_of(one: int) -> str:
+    """The name of the file that a process runs, or "" if it has ended."""
     return Path(_text(one, "cmdline").partition("\0")[0]).name
 
 

@@ -72,6 +72,16 @@ DRIVER_STARTS = _job.counter("sluice_job_driver_starts_total", "Drivers that wer
 FAILURES_IN_A_ROW = _job.gauge(
     "sluice_job_failures_in_a_row", "Drivers that ended unasked, one after the other"
 )
+RECOVERIES = _job.counter(
+    "sluice_job_recoveries_total", "Recoveries of the job that have ended, whatever their cause"
+)
+RECOVERY = _job.gauge(
+    "sluice_job_last_recovery_seconds",
+    "The last recovery, by its cause and its stages, each since the driver was gone: detection, container, session, "
+    "firstBatch (the downtime), caughtUp (the recovery)",
+    "cause",
+    "stage",
+)
 LAST_COMMIT = _job.gauge(
     "sluice_job_last_commit_timestamp_seconds",
     "When the last batch was committed, by this driver or one before it",
@@ -108,6 +118,8 @@ JOB_METRICS: tuple[Metric, ...] = (
     CREATED,
     DRIVER_STARTS,
     FAILURES_IN_A_ROW,
+    RECOVERIES,
+    RECOVERY,
     LAST_COMMIT,
     EXECUTORS_WANTED,
     EXECUTORS_RUNNING,

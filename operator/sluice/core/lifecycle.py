@@ -22,6 +22,7 @@ from sluice.core.application import JobKey, RestartPolicy, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.observations import AgentReport, DriverPod, Observed
 from sluice.core.record import Failure, Phase, Record
+from sluice.core.recoveries import Cause
 
 _ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's error class when it finds that somebody else has written its offset or commit log."""
@@ -82,7 +83,11 @@ def next_step(
 ) -> Verdict:
     """Decide the one next step for a valid job; `holder` is another job that has its checkpoint."""
     record = remember_progress(record, seen)
-    record = replace(record, ended=max(record.ended, seen.ended))
+    record = replace(
+        record,
+        ended=max(record.ended, seen.ended),
+        recoveries=record.recoveries.seen(seen, now),
+    )
     driver = seen.driver
     if driver is None:
         return _without_driver(job, record, holder, now)
@@ -125,7 +130,7 @@ def _without_driver(
     job: StreamJob, record: Record, holder: JobKey | None, now: datetime
 ) -> Verdict:
     if job.suspend:
-        calm = replace(record.forgiven(), stopping=None)
+        calm = replace(record.forgiven(), stopping=None, recoveries=record.recoveries.dropped())
         return Verdict(step=WAIT, record=calm, phase=Phase.SUSPENDED)
     if holder is not None:
         return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
@@ -215,6 +220,8 @@ def _count(
         record = replace(record, failures=0)
     pause = backoff(policy, record.failures + 1, job.uid)
     record = record.with_failure(failure, now + pause)
+    cause = Cause.NODE_LOSS if failure.reason == "DriverLost" else Cause.DRIVER_LOSS
+    record = _away(record, cause, failure.at, now)
     has_given_up = policy.failures and record.failures >= policy.failures
     if has_given_up or failure.reason == "AnotherWriter":
         record = replace(record, gave_up=True)
@@ -230,9 +237,9 @@ def _with_driver(
         record = replace(record, change=change)
     match change.kind:
         case ChangeClass.RESTART:
-            return _stop(record, driver, f"{change} changed")
+            return _restart(record, driver, f"{change} changed", now)
         case ChangeClass.MIGRATION if _may_restart(job, record):
-            return _stop(record, driver, f"{change} changed")
+            return _restart(record, driver, f"{change} changed", now)
         case ChangeClass.MIGRATION | ChangeClass.LIVE | ChangeClass.NONE:
             return _running(job, record, driver, seen, now)
         case _:
@@ -300,6 +307,18 @@ def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:
     if report is None or not any(query.is_under_way for query in report.queries):
         return Phase.STARTING
     return Phase.RUNNING
+
+
+def _away(record: Record, cause: Cause, began: datetime, now: datetime) -> Record:
+    """The driver is gone or goes; a job that never ran has nothing to recover."""
+    if record.last_batch is None:
+        return record
+    begun = record.recoveries.begun(cause, record.incarnation + 1, began, now)
+    return replace(record, recoveries=begun)
+
+
+def _restart(record: Record, driver: DriverPod, why: str, now: datetime) -> Verdict:
+    return _stop(_away(record, Cause.SPEC_CHANGE, now, now), driver, why)
 
 
 def _stop(record: Record, driver: DriverPod, why: str) -> Verdict:

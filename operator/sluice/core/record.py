@@ -3,12 +3,13 @@
 It is written before anything is done because of it, so that a crash in between is harmless.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from sluice.core.changes import NO_CHANGE, Change
 from sluice.core.conditions import Claim
+from sluice.core.recoveries import Recoveries
 
 
 class Phase(StrEnum):
@@ -68,6 +69,7 @@ class Record:
     change: Change = NO_CHANGE
     gave_up: bool = False
     ended: int = 0
+    recoveries: Recoveries = field(default_factory=Recoveries)
     conditions: tuple[Claim, ...] = ()
 
     def with_start(self, checkpoint: str) -> "Record":

@@ -17,6 +17,7 @@ from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, att
 from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
+from sluice.core.recoveries import Recovery
 from sluice.core.series import NoData
 
 SCRAPED_AFTER = timedelta(minutes=2)
@@ -86,7 +87,29 @@ def news(before: Record, after: Record) -> Iterator[News]:
         resumed = "" if after.last_batch is None else f", after batch {after.last_batch}"
         told = f"Incarnation {after.incarnation} starts{resumed}"
         yield News(reason="DriverStarting", message=told)
+    for recovery in after.recoveries.past[len(after.recoveries.past) - _newly(before, after) :]:
+        yield News(reason="Recovered", message=_told_of(recovery))
     yield from _newly_failed(before, after)
+
+
+def _newly(before: Record, after: Record) -> int:
+    return min(after.recoveries.count - before.recoveries.count, len(after.recoveries.past))
+
+
+def _told_of(recovery: Recovery) -> str:
+    stages = {
+        "detected": recovery.detected,
+        "container": recovery.started,
+        "session": recovery.connected,
+        "first batch": recovery.committed,
+        "caught up": recovery.caught_up,
+    }
+    told = ", ".join(
+        f"{stage} after {recovery.seconds(moment):.1f} s"
+        for stage, moment in stages.items()
+        if moment is not None
+    )
+    return f"{recovery.cause}: {told}"
 
 
 def _newly_failed(before: Record, after: Record) -> Iterator[News]:

@@ -11,6 +11,7 @@ from sluice.core.measurement import Attained, attained
 from sluice.core.observations import Observed, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
+from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.core.series import NoData
 from sluice.manifests import names
 
@@ -55,6 +56,7 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "stopping": record.stopping,
             "selector": names.executor_selector(key),
             "failures": _failures(record),
+            "recoveries": _recoveries(record.recoveries),
             "change": {"kind": str(record.change.kind), "fields": list(record.change.fields)},
             "checkpoint": {
                 "location": record.checkpoint,
@@ -80,6 +82,7 @@ def read_record(status: Mapping[str, Any]) -> Record:
         last_batch=checkpoint.get("lastBatch"),
         last_commit=_time(checkpoint.get("committedAt")),
         change=_read_change(status.get("change", {})),
+        recoveries=_read_recoveries(status.get("recoveries", {})),
         gave_up=failures.get("gaveUp", False),
         conditions=tuple(
             _read_condition(condition)
@@ -128,6 +131,65 @@ def _read_failure(failures: Mapping[str, Any]) -> Failure | None:
         message=failures.get("message", ""),
         at=at,
         exit_code=failures.get("exitCode"),
+    )
+
+
+_STAGES = {
+    "detection": "detected",
+    "container": "started",
+    "session": "connected",
+    "firstBatch": "committed",
+    "caughtUp": "caught_up",
+}
+"""Fields of a told recovery, in seconds since it began, and the moments that they tell of."""
+
+
+def _recoveries(recoveries: Recoveries) -> Json:
+    present = recoveries.present
+    return {
+        "count": recoveries.count,
+        "present": _recovery(present) if present is not None else {},
+        "past": [_recovery(recovery) for recovery in recoveries.past],
+    }
+
+
+def _recovery(recovery: Recovery) -> Json:
+    told = {name: recovery.seconds(getattr(recovery, moment)) for name, moment in _STAGES.items()}
+    return _known(
+        {
+            "cause": str(recovery.cause),
+            "incarnation": recovery.incarnation,
+            "began": _text(recovery.began),
+            **{name: round(value, 3) for name, value in told.items() if value is not None},
+        }
+    )
+
+
+def _read_recoveries(told: Mapping[str, Any]) -> Recoveries:
+    read = (_read_recovery(recovery) for recovery in told.get("past", ()))
+    return Recoveries(
+        count=told.get("count", 0),
+        present=_read_recovery(told.get("present", {})),
+        past=tuple(recovery for recovery in read if recovery is not None),
+    )
+
+
+def _read_recovery(told: Mapping[str, Any]) -> Recovery | None:
+    """A recovery as it was told; a cause of a newer operator is forgotten."""
+    began = _time(told.get("began"))
+    if began is None or told.get("cause") not in frozenset(Cause):
+        return None
+    moments = {
+        moment: began + timedelta(seconds=told[name])
+        for name, moment in _STAGES.items()
+        if name in told
+    }
+    moments.setdefault("detected", began)
+    return Recovery(
+        cause=Cause(told["cause"]),
+        incarnation=told.get("incarnation", 0),
+        began=began,
+        **moments,
     )
 
 

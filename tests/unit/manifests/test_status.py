@@ -12,6 +12,7 @@ from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.observations import Observed
 from sluice.core.record import Failure, Phase, Record
+from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.manifests.status import read_record, remembered, status_of
 from tests.support.jobs import NOW, driver, job, query, report
 
@@ -51,6 +52,26 @@ claims = st.builds(
     generation=numbers,
     since=seconds,
 )
+after = st.integers(0, 10**6).map(lambda count: timedelta(milliseconds=7 * count))
+
+
+@st.composite
+def recoveries(draw: st.DrawFn) -> Recovery:
+    """A recovery with some of its moments."""
+    began = draw(millis)
+    reached = {
+        moment: draw(st.none() | after)
+        for moment in ("started", "connected", "committed", "caught_up")
+    }
+    return Recovery(
+        cause=draw(st.sampled_from(Cause)),
+        incarnation=draw(numbers),
+        began=began,
+        detected=began + draw(after),
+        **{moment: began + pause for moment, pause in reached.items() if pause is not None},
+    )
+
+
 records = st.builds(
     Record,
     incarnation=numbers,
@@ -63,6 +84,13 @@ records = st.builds(
     last_commit=st.none() | millis,
     change=st.just(NO_CHANGE) | changes,
     gave_up=st.booleans(),
+    ended=numbers,
+    recoveries=st.builds(
+        Recoveries,
+        present=st.none() | recoveries(),
+        past=st.lists(recoveries(), max_size=3).map(tuple),
+        count=numbers,
+    ),
     conditions=st.lists(claims, max_size=3, unique_by=lambda claim: claim.type).map(tuple),
 )
 

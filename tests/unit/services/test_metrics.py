@@ -31,6 +31,19 @@ STATUS = {
     "phase": "Running",
     "incarnation": 3,
     "failures": {"inARow": 2},
+    "recoveries": {
+        "count": 3,
+        "past": [
+            {"cause": "SpecChange", "began": "2026-03-01T10:00:00.000Z", "firstBatch": 9.0},
+            {
+                "cause": "DriverLoss",
+                "began": "2026-03-01T11:00:00.000Z",
+                "detection": 1.5,
+                "firstBatch": 20.0,
+                "caughtUp": 41.0,
+            },
+        ],
+    },
     "executors": {"wanted": 4, "running": 1},
     "checkpoint": {"committedAt": "2026-03-01T12:00:30.000Z"},
     "conditions": [
@@ -111,6 +124,15 @@ def told_job() -> Told:
         ("sluice_job_created_timestamp_seconds", {(): NOW.timestamp()}),
         ("sluice_job_driver_starts_total", {(): 3}),
         ("sluice_job_failures_in_a_row", {(): 2}),
+        ("sluice_job_recoveries_total", {(): 3}),
+        (
+            "sluice_job_last_recovery_seconds",
+            {
+                ("DriverLoss", "detection"): 1.5,
+                ("DriverLoss", "firstBatch"): 20.0,
+                ("DriverLoss", "caughtUp"): 41.0,
+            },
+        ),
         ("sluice_job_last_commit_timestamp_seconds", {(): NOW.timestamp() + 30}),
         ("sluice_job_executors_wanted", {(): 4}),
         ("sluice_job_executors_running", {(): 2}),

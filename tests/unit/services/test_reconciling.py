@@ -98,9 +98,7 @@ async def test_the_lease_passes_on_from_a_dead_driver_and_is_left_to_one_that_ma
 @in_virtual_time
 async def test_a_driver_that_was_refused_leaves_the_lease_to_the_next() -> None:
     async with world() as here:
-        here.cluster.refuse(
-            "create", PODS, InvalidSpec([Problem("pods", None, "quota exceeded")])
-        )
+        here.cluster.refuse("create", PODS, InvalidSpec([Problem("pods", None, "quota exceeded")]))
         await here.declare()
         await asyncio.sleep(60)
         await here.look()

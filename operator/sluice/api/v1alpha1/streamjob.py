@@ -84,6 +84,31 @@ class FailureStatus(Model):
     gave_up: bool = Field(False, description="The limit of spec.restart was reached.")
 
 
+class RecoveryStatus(Model):
+    """One time that the stream was away; all stages in seconds since it began."""
+
+    cause: str = Field(description="DriverLoss, NodeLoss or SpecChange.")
+    incarnation: int = Field(description="The first driver that could end it.")
+    began: str = Field(description="When the driver ended, or was asked to stop.")
+    detection: float | None = Field(None, description="Until the operator saw it.")
+    container: float | None = Field(None, description="Until the next driver's container ran.")
+    session: float | None = Field(None, description="Until its Spark application was there.")
+    first_batch: float | None = Field(
+        None, description="Until its first batch was committed: the downtime."
+    )
+    caught_up: float | None = Field(
+        None, description="Until no more rows waited than usual: the recovery."
+    )
+
+
+class RecoveriesStatus(Model):
+    """How long the stream was away, measured."""
+
+    count: int = Field(0, description="Recoveries that have ended.")
+    present: RecoveryStatus | None = Field(None, description="The one that goes on.")
+    past: list[RecoveryStatus] = Field(default=[], description="The last ones, the newest last.")
+
+
 class ChangeStatus(Model):
     """A change of the spec that the running driver was not started with."""
 
@@ -180,6 +205,9 @@ class StreamJobStatus(Model):
         default=ExecutorStatus(), description="Executors as they are."
     )
     failures: FailureStatus = Field(default=FailureStatus(), description="Failures of the driver.")
+    recoveries: RecoveriesStatus = Field(
+        default=RecoveriesStatus(), description="Recoveries of the job, measured."
+    )
     change: ChangeStatus = Field(
         default=ChangeStatus(), description="A pending change of the spec."
     )

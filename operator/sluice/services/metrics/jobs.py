@@ -131,6 +131,13 @@ def _conditions(view: View) -> Iterator[Labelled]:
         yield (condition["type"],), value
 
 
+def _last_recovery(view: View) -> Iterator[Labelled]:
+    past = view.told("recoveries", "past")
+    if past:
+        for stage in ("detection", "container", "session", "firstBatch", "caughtUp"):
+            yield (past[-1]["cause"], stage), past[-1].get(stage)
+
+
 def _bucket_weights(view: View) -> Iterator[Labelled]:
     bound = _seconds(view.declared("slo", "latency", "bound"))
     if bound is not None:
@@ -144,6 +151,8 @@ _READERS: tuple[tuple[Metric, Callable[[View], Iterator[Labelled]]], ...] = (
     (catalogue.CREATED, _one(lambda view: _moment(view.resource["metadata"]["creationTimestamp"]))),
     (catalogue.DRIVER_STARTS, _one(lambda view: view.told("incarnation"))),
     (catalogue.FAILURES_IN_A_ROW, _one(lambda view: view.told("failures", "inARow"))),
+    (catalogue.RECOVERIES, _one(lambda view: view.told("recoveries", "count") or 0)),
+    (catalogue.RECOVERY, _last_recovery),
     (catalogue.LAST_COMMIT, _one(lambda view: _moment(view.told("checkpoint", "committedAt")))),
     (catalogue.EXECUTORS_WANTED, _one(lambda view: view.told("executors", "wanted"))),
     (catalogue.EXECUTORS_RUNNING, _one(lambda view: view.executors_running)),

@@ -1,0 +1,142 @@
+"""What is done to a job, its operator and its cluster. Each fault does its harm, and cures it where the world would."""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from e2e.faults.field import Field
+
+LEASE_SECONDS = 20
+"""What the Lease of the campaign's job lasts; the outages below are shorter or longer on purpose."""
+
+Harm = Callable[[Field, random.Random], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A harm, and whether the job may need a new driver for it."""
+
+    harm: Harm
+    restarts: bool
+
+
+def _kill_driver(field: Field, _: random.Random) -> None:
+    field.kill(field.driver_pods())
+
+
+def _kill_jvm(field: Field, _: random.Random) -> None:
+    field.kill(field.driver_pods(), program="java")
+
+
+def _delete_driver_by_force(field: Field, _: random.Random) -> None:
+    field.cluster.delete("Pod", field.job.namespace, f"{field.job.name}-driver", grace=0)
+
+
+def _freeze_driver_shortly(field: Field, _: random.Random) -> None:
+    with field.frozen(field.driver_pods()):
+        time.sleep(LEASE_SECONDS / 2)
+
+
+def _freeze_driver_for_long(field: Field, _: random.Random) -> None:
+    with field.frozen(field.driver_pods()):
+        time.sleep(LEASE_SECONDS * 1.5)
+
+
+def _give_up_frozen_driver(field: Field, _: random.Random) -> None:
+    """The machine stands still, its pod is deleted by force, and it wakes up when the next driver works."""
+    before = field.job.read()["status"]["incarnation"]
+    # Else the scheduler would send the next driver there for as long as nobody notices.
+    field.cluster.kubectl("cordon", field.away)
+    try:
+        with field.machine("freeze", "thaw"):
+            _delete_driver_by_force(field, _)
+            field.job.wait_until_ready(incarnation=before + 1)
+    finally:
+        field.cluster.kubectl("uncordon", field.away)
+
+
+def _kill_executor(field: Field, chance: random.Random) -> None:
+    field.kill([chance.choice(field.executor_pods())])
+
+
+def _kill_all_executors(field: Field, _: random.Random) -> None:
+    field.kill(field.executor_pods())
+
+
+def _kill_operator(field: Field, _: random.Random) -> None:
+    field.kill(field.operator_pods())
+
+
+def _freeze_operator(field: Field, _: random.Random) -> None:
+    with field.frozen(field.operator_pods()):
+        time.sleep(30)
+
+
+def _stop_api_server_shortly(field: Field, _: random.Random) -> None:
+    with field.without("apiserver"):
+        time.sleep(LEASE_SECONDS / 3)
+
+
+def _stop_api_server_for_long(field: Field, _: random.Random) -> None:
+    with field.without("apiserver"):
+        time.sleep(LEASE_SECONDS * 2)
+
+
+def _stop_etcd(field: Field, _: random.Random) -> None:
+    with field.without("etcd"):
+        time.sleep(LEASE_SECONDS / 3)
+
+
+def _freeze_kafka(field: Field, _: random.Random) -> None:
+    with field.frozen(field.kafka_pods()):
+        time.sleep(20)
+
+
+def _cut_machine(field: Field, _: random.Random) -> None:
+    with field.machine("cut", "join"):
+        time.sleep(LEASE_SECONDS / 2)
+
+
+def _delete_secret_and_kill_driver(field: Field, chance: random.Random) -> None:
+    field.cluster.delete("Secret", field.job.namespace, f"{field.job.name}-auth")
+    _kill_driver(field, chance)
+
+
+def _edit_lease(field: Field, _: random.Random) -> None:
+    """Somebody takes the Lease by hand."""
+    selector = f"sluice.dev/job={field.job.name}"
+    for lease in field.cluster.list("Lease", field.job.namespace, selector):
+        change = {"spec": {"holderIdentity": "somebody"}}
+        field.cluster.patch("Lease", field.job.namespace, lease["metadata"]["name"], change)
+
+
+def _both(*harms: Harm) -> Harm:
+    def harm(field: Field, chance: random.Random) -> None:
+        for one in chance.sample(harms, len(harms)):
+            one(field, chance)
+
+    return harm
+
+
+FAULTS: Mapping[str, Fault] = {
+    "driver killed": Fault(_kill_driver, restarts=True),
+    "JVM killed": Fault(_kill_jvm, restarts=True),
+    "driver deleted by force": Fault(_delete_driver_by_force, restarts=True),
+    "driver frozen for less than its Lease": Fault(_freeze_driver_shortly, restarts=False),
+    "driver frozen for longer than its Lease": Fault(_freeze_driver_for_long, restarts=True),
+    "driver given up while its machine is frozen": Fault(_give_up_frozen_driver, restarts=True),
+    "executor killed": Fault(_kill_executor, restarts=False),
+    "all executors killed": Fault(_kill_all_executors, restarts=False),
+    "operator killed": Fault(_kill_operator, restarts=False),
+    "operator frozen": Fault(_freeze_operator, restarts=False),
+    "API server away for less than the Lease": Fault(_stop_api_server_shortly, restarts=False),
+    "API server away for longer than the Lease": Fault(_stop_api_server_for_long, restarts=True),
+    "etcd away": Fault(_stop_etcd, restarts=False),
+    "Kafka frozen": Fault(_freeze_kafka, restarts=False),
+    "machine cut off": Fault(_cut_machine, restarts=False),
+    "Secret deleted, driver killed": Fault(_delete_secret_and_kill_driver, restarts=True),
+    "Lease taken by hand": Fault(_edit_lease, restarts=True),
+    "operator and driver killed": Fault(_both(_kill_operator, _kill_driver), restarts=True),
+    "executor and driver killed": Fault(_both(_kill_executor, _kill_driver), restarts=True),
+}

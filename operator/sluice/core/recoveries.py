@@ -1,0 +1,159 @@
+"""How long a job was away, measured: from what ended its driver until it has caught up, stage by stage.
+
+    began      the driver ended, or was asked to stop
+    detected   the operator saw it
+    started    the container of the next driver ran
+    connected  its Spark application was there
+    committed  its first batch was committed: the downtime ends
+    caught up  no more rows waited than usual, and went on so for `CALM`
+
+A driver that fails while it recovers prolongs the same recovery: what counts is how long the stream was away.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sluice.core.observations import AgentReport, Observed
+
+KEPT = 5
+"""Recoveries that are remembered."""
+
+CALM = timedelta(seconds=10)
+"""A job has caught up when its lag has been usual for so long."""
+
+USUAL = 5.0
+"""A lag of so many seconds of arrivals is usual for any job."""
+
+FADING = 0.95
+"""What each look leaves of the highest lag so far, so that an old peak does not stay usual."""
+
+
+class Cause(StrEnum):
+    """What took the driver away."""
+
+    DRIVER_LOSS = "DriverLoss"
+    """It failed, was killed, or its queries did."""
+    NODE_LOSS = "NodeLoss"
+    """Its pod ended without a word of how."""
+    SPEC_CHANGE = "SpecChange"
+    """The operator stopped it to start it otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """One of them; the moments that have not come yet are None.
+
+    `incarnation` is the first driver that may end it. `calm_since` is when the lag came back to the usual.
+    """
+
+    cause: Cause
+    incarnation: int
+    began: datetime
+    detected: datetime
+    started: datetime | None = None
+    connected: datetime | None = None
+    committed: datetime | None = None
+    caught_up: datetime | None = None
+    calm_since: datetime | None = None
+
+    def seconds(self, moment: datetime | None) -> float | None:
+        """From the beginning to a moment."""
+        return None if moment is None else max(0.0, (moment - self.began).total_seconds())
+
+    @property
+    def downtime(self) -> float | None:
+        """Seconds without a committed batch."""
+        return self.seconds(self.committed)
+
+    @property
+    def total(self) -> float | None:
+        """Seconds until it had caught up."""
+        return self.seconds(self.caught_up)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recoveries:
+    """The present one, the last ones with the newest last, how many there were, and the lag that is usual in rows."""
+
+    present: Recovery | None = None
+    past: tuple[Recovery, ...] = ()
+    count: int = 0
+    usual_lag: float = 0.0
+
+    def begun(self, cause: Cause, incarnation: int, began: datetime, now: datetime) -> "Recoveries":
+        """The driver before `incarnation` is gone; a recovery that goes on only waits for a later driver."""
+        if self.present is not None:
+            again = replace(
+                self.present,
+                incarnation=max(self.present.incarnation, incarnation),
+                started=None,
+                connected=None,
+                committed=None,
+                calm_since=None,
+            )
+            return replace(self, present=again)
+        present = Recovery(
+            cause=cause, incarnation=incarnation, began=min(began, now), detected=now
+        )
+        return replace(self, present=present)
+
+    def dropped(self) -> "Recoveries":
+        """Nobody waits any more: the job was suspended."""
+        return replace(self, present=None) if self.present is not None else self
+
+    def seen(self, seen: Observed, now: datetime) -> "Recoveries":
+        """What one look shows."""
+        lag = _lag(seen.report)
+        if self.present is None:
+            usual = max(lag or 0.0, self.usual_lag * FADING)
+            return replace(self, usual_lag=usual) if lag is not None else self
+        present = _advanced(self.present, seen, self.usual_lag, now)
+        if present.caught_up is None:
+            return replace(self, present=present)
+        past = (*self.past, replace(present, calm_since=None))[-KEPT:]
+        return replace(self, present=None, past=past, count=self.count + 1)
+
+
+def _advanced(recovery: Recovery, seen: Observed, usual: float, now: datetime) -> Recovery:
+    driver, report = seen.driver, seen.report
+    if driver is None or driver.incarnation < recovery.incarnation or driver.started is None:
+        return recovery
+    recovery = replace(recovery, started=recovery.started or driver.started)
+    if report is None or report.incarnation != driver.incarnation:
+        return recovery
+    if recovery.connected is None and report.application_id is not None:
+        recovery = replace(recovery, connected=report.at)
+    if recovery.committed is None:
+        recovery = replace(recovery, committed=_first_commit(report, driver.started))
+    if recovery.committed is None:
+        return recovery
+    if not _is_usual(report, usual):
+        return replace(recovery, calm_since=None)
+    since = recovery.calm_since or max(report.at, recovery.committed)
+    is_over = now - since >= CALM
+    return replace(recovery, calm_since=since, caught_up=since if is_over else None)
+
+
+def _first_commit(report: AgentReport, started: datetime) -> datetime | None:
+    """Every query must have committed, or have nothing to do."""
+    if not report.queries or not all(query.is_under_way for query in report.queries):
+        return None
+    commits = [query.committed_at for query in report.queries if query.committed_at is not None]
+    return max((at for at in commits if at > started), default=report.at)
+
+
+def _is_usual(report: AgentReport, usual: float) -> bool:
+    lag = _lag(report)
+    arriving = _sum(query.arrival_rate for query in report.queries) or 0.0
+    return lag is None or lag <= max(usual, USUAL * arriving)
+
+
+def _lag(report: AgentReport | None) -> float | None:
+    return None if report is None else _sum(query.backlog_rows for query in report.queries)
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

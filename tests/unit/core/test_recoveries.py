@@ -1,0 +1,132 @@
+"""How long the stream was away, one look after the other."""
+
+from datetime import datetime, timedelta
+
+from sluice.core.observations import Observed, PodPhase, Termination
+from sluice.core.record import Record
+from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
+from tests.support.jobs import NOW, driver, job, query, report
+from tests.unit.core.test_lifecycle import look
+
+RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
+
+
+def at(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def running(
+    seconds: float, *, lag: float | None, committed: float | None, started: float = 5
+) -> Observed:
+    """The second driver as it is seen so many seconds after NOW."""
+    told = query(
+        batch_id=8 if committed is not None else None,
+        committed_at=None if committed is None else at(committed),
+        backlog_rows=lag,
+        arrival_rate=10.0,
+    )
+    pod = driver(job(), incarnation=2, started=at(started))
+    return Observed(
+        driver=pod, report=report(told, at=at(seconds), incarnation=2, application_id="app")
+    )
+
+
+def killed() -> Recoveries:
+    """A driver that was killed at NOW and noticed two seconds later."""
+    return Recoveries().begun(Cause.DRIVER_LOSS, 2, NOW, at(2))
+
+
+def test_a_recovery_ends_when_the_lag_stays_usual() -> None:
+    known = killed()
+    for seconds, lag, committed in (
+        (6, 300.0, None),
+        (20, 250.0, 18.0),
+        (25, 40.0, 24.0),
+        (30, 20.0, 29.0),
+    ):
+        known = known.seen(running(seconds, lag=lag, committed=committed), at(seconds))
+        assert known.present is not None
+    known = known.seen(running(36, lag=20.0, committed=35.0), at(36))
+    (past,) = known.past
+    assert known.present is None
+    assert known.count == 1
+    assert [past.seconds(moment) for moment in (past.detected, past.started, past.connected)] == [
+        2,
+        5,
+        6,
+    ]
+    assert past.downtime == 18
+    assert past.total == 25
+
+
+def test_a_lag_that_rises_again_is_no_end() -> None:
+    known = killed()
+    for seconds, lag in ((20, 40.0), (25, 400.0), (31, 40.0), (40, 40.0)):
+        known = known.seen(running(seconds, lag=lag, committed=19.0), at(seconds))
+    assert known.present is not None
+    known = known.seen(running(41, lag=40.0, committed=19.0), at(41))
+    assert known.past[0].total == 31
+
+
+def test_a_lag_that_was_usual_before_is_usual_again() -> None:
+    before = Recoveries().seen(Observed(report=report(query(backlog_rows=5000.0))), NOW)
+    known = before.begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds in (20, 20 + CALM.total_seconds()):
+        known = known.seen(running(seconds, lag=4000.0, committed=19.0), at(seconds))
+    assert known.past[0].total == 20
+
+
+def test_a_source_without_offsets_has_caught_up_with_its_first_batch() -> None:
+    known = killed()
+    for seconds in (20, 31):
+        known = known.seen(running(seconds, lag=None, committed=19.0), at(seconds))
+    assert known.past[0].total == 20
+
+
+def test_a_driver_that_fails_again_prolongs_the_recovery() -> None:
+    known = killed().seen(running(20, lag=900.0, committed=19.0), at(20))
+    known = known.begun(Cause.DRIVER_LOSS, 3, at(22), at(23))
+    assert known.present is not None
+    assert known.present.began == NOW
+    assert known.present.committed is None
+    known = known.seen(running(25, lag=0.0, committed=19.0), at(25))
+    assert known.present is not None
+    assert known.present.started is None, "that was the driver before"
+
+
+def test_only_the_last_ones_are_kept_and_all_are_counted() -> None:
+    known = Recoveries()
+    for _ in range(KEPT + 2):
+        known = known.begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+        for seconds in (20, 31):
+            known = known.seen(running(seconds, lag=0.0, committed=19.0), at(seconds))
+    assert len(known.past) == KEPT
+    assert known.count == KEPT + 2
+
+
+def test_a_killed_driver_begins_a_recovery_at_its_own_end() -> None:
+    dead = driver(
+        job(), phase=PodPhase.FAILED, ended=Termination(exit_code=137, at=at(-3), reason="Error")
+    )
+    record = look(job(), RAN, Observed(driver=dead)).record
+    assert record.recoveries.present is not None
+    assert record.recoveries.present.cause is Cause.DRIVER_LOSS
+    assert record.recoveries.present.began == at(-3)
+    assert record.recoveries.present.incarnation == 2
+
+
+def test_a_job_that_never_committed_has_nothing_to_recover() -> None:
+    dead = driver(job(), phase=PodPhase.FAILED, ended=Termination(exit_code=1, at=NOW))
+    never = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks")
+    assert look(job(), never, Observed(driver=dead)).record.recoveries.present is None
+
+
+def test_a_changed_spec_begins_one_and_a_suspension_drops_it() -> None:
+    before = job()
+    application = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+    after = job(application=application, generation=2)
+    record = look(after, RAN, Observed(driver=driver(before), report=report())).record
+    assert record.recoveries.present is not None
+    assert record.recoveries.present.cause is Cause.SPEC_CHANGE
+    asleep = look(job(suspend=True), record, Observed()).record
+    assert asleep.recoveries.present is None
