@@ -12,10 +12,9 @@ from functools import partial
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Forecast, Situation, Targets
 from sluice.core.modelling.downtime import Cause
-from sluice.core.modelling.load import constant_load, load
-from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
 from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import Arrivals
+from sluice.core.simulation.foreseeing import foreseen_recovery
 from sluice.core.simulation.job import Batch, Failure, Loss, SimulatedJob
 from sluice.core.simulation.learning import Experience
 from sluice.core.simulation.metrics import Metrics, Scrape
@@ -195,31 +194,7 @@ class _Loop:
 
     def _predicted_recovery(self, failure: Failure) -> Measured:
         situation = self.watcher.situation(failure.at)
-        capacity = situation.models.capacity.fitted()
-        arrival = situation.observed.arrival
-        if isinstance(capacity, NoData):
-            return capacity
-        if isinstance(arrival, NoData):
-            return arrival
-        foreseen = self.foresee(situation)
-        expected = constant_load(arrival)
-        if not isinstance(foreseen, NoData):
-            points = zip(foreseen.times, foreseen.rates, strict=True)
-            joined = load([*situation.history[-240:], (0.0, arrival), *points])
-            expected = expected if isinstance(joined, NoData) else joined
-        age = situation.observed.commit_age
-        outage = Outage(
-            downtime=situation.models.downtimes.of(CAUSES[failure.loss]).quantile(0.5),
-            interval=0.0 if isinstance(age, NoData) else max(0.0, age),
-        )
-        pace = Pace(
-            capacity=capacity.rate(situation.executors),
-            overhead=situation.batching.overhead,
-            period=situation.batching.period,
-            most_rows=situation.batching.most_rows,
-        )
-        recovery = predicted_recovery(expected, outage, pace)
-        return recovery.seconds if isinstance(recovery, Recovered) else NoData(recovery.reason)
+        return foreseen_recovery(situation, self.foresee(situation), CAUSES[failure.loss])
 
     def run(self) -> Run:
         """Go through the trace."""
