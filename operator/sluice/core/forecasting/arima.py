@@ -16,6 +16,7 @@ from math import exp
 
 import numpy as np
 
+from sluice.core.forecasting import sampling
 from sluice.core.forecasting.model import Parameters, Values
 from sluice.core.series import NoData
 
@@ -49,7 +50,7 @@ class Arima:
         recent = values[-MEMORY:]
         if np.ptp(recent) == 0:
             return NoData("the load is constant, there is nothing to learn")
-        found = [best for sampling in SAMPLINGS if (best := _best(recent, steps, sampling))]
+        found = [best for every in SAMPLINGS if (best := _best(recent, steps, every))]
         if not found:
             return NoData("no sampling of the history has a stable model")
         smallest = max(min(error for error, _ in found), 1e-12)
@@ -67,19 +68,13 @@ class Arima:
         return combined
 
 
-def _means(values: Values, sampling: int) -> Values:
-    groups = len(values) // sampling
-    means: Values = values[len(values) - groups * sampling :].reshape(groups, sampling).mean(axis=1)
-    return means
-
-
-def _best(values: Values, steps: int, sampling: int) -> tuple[float, Parameters] | None:
+def _best(values: Values, steps: int, every: int) -> tuple[float, Parameters] | None:
     """The error and the parameters of the best order for a sampling; None if all explode."""
-    points = _means(values, sampling)
+    points = sampling.means(values, every)
     if len(points) < LEAST:
         return None
     rows = [
-        (float(sampling), float(differences), *terms)
+        (float(every), float(differences), *terms)
         for regressive, differences, moving in ORDERS
         if (terms := _coefficients(np.diff(points, differences), regressive, moving))
     ]
@@ -121,13 +116,13 @@ def _error(values: Values, steps: int, row: Sequence[float]) -> float:
 
 def _continued(values: Values, steps: int, row: Sequence[float]) -> Values:
     """What one sampling predicts for each step."""
-    sampling, differences = int(row[0]), int(row[1])
-    points = _means(values, sampling)
-    ahead = _recursion(np.diff(points, differences), steps // sampling + 2, row[2:6])
+    every, differences = int(row[0]), int(row[1])
+    points = sampling.means(values, every)
+    ahead = _recursion(np.diff(points, differences), steps // every + 2, row[2:6])
     for order in range(differences - 1, -1, -1):
         ahead = np.diff(points, order)[-1] + np.cumsum(ahead)
     # A point is the mean of its steps and stands in their middle; step 0 is the newest.
-    places = sampling * np.arange(len(ahead) + 1) - (sampling - 1) / 2
+    places = every * np.arange(len(ahead) + 1) - (every - 1) / 2
     rates: Values = np.interp(np.arange(1, steps + 1), places, [points[-1], *ahead])
     return rates
 

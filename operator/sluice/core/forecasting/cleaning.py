@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sluice.core.forecasting import sampling
 from sluice.core.forecasting.model import Flags, Values
 from sluice.core.series import NoData
 
@@ -87,13 +88,10 @@ def cleaned_steps(
 
 
 def coarser(cleaned: Cleaned, factor: int) -> Cleaned:
-    """The means of so many steps each; the oldest steps that fill no group are left out."""
-    groups = len(cleaned.values) // factor
-    values = cleaned.values[len(cleaned.values) - groups * factor :]
-    known = cleaned.known[len(cleaned.known) - groups * factor :]
+    """The means of so many steps each; what was measured of a group tells that it is known."""
     return Cleaned(
-        values=values.reshape(groups, factor).mean(axis=1),
-        known=np.logical_or.reduce(known.reshape(groups, factor), axis=1),
+        values=sampling.means(cleaned.values, factor),
+        known=sampling.means(cleaned.known.astype(np.float64), factor) > 0,
         step=cleaned.step * factor,
         end=cleaned.end - cleaned.step * (factor - 1) / 2,
     )
@@ -148,9 +146,7 @@ def _without_spikes(values: Values) -> Values:
     return np.where(spikes, np.interp(places, places[~spikes], values[~spikes]), values)
 
 
-def _lasting(
-    outlying: Flags,
-) -> Flags:
+def _lasting(outlying: Flags) -> Flags:
     """The outliers in runs that are longer than a spike, or that have not ended yet."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], outlying, [False]])))
     lasting = np.zeros_like(outlying)

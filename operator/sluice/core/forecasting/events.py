@@ -29,6 +29,8 @@ class Event:
     every: timedelta | None = None
 
     def __post_init__(self) -> None:
+        if self.start.tzinfo is None or self.end.tzinfo is None:
+            raise ValueError(f"the event from {self.start} to {self.end} needs a time zone")
         if self.start >= self.end:
             raise ValueError(
                 f"the event ends at {self.end}, which is not after its start, {self.start}"

@@ -1,8 +1,8 @@
 """A sum of sines and cosines over a period, with a linear trend, and an autoregressive model of what is left.
 
 Least squares with a little ridge on at most a few repetitions. The residual is predicted by the equations of Yule and
-Walker, whose solution cannot explode. For smooth seasons it needs less history than
-`seasonal_naive` and copies no noise.
+Walker, whose solution cannot explode. For smooth seasons it needs less history
+than `seasonal_naive` and copies no noise.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from math import ceil, log, pi
 
 import numpy as np
 
+from sluice.core.forecasting import sampling
 from sluice.core.forecasting.model import Parameters, Values
 from sluice.core.forecasting.periods import Season
 from sluice.core.series import NoData
@@ -81,12 +82,10 @@ def _criterion(values: Values, parameters: Sequence[float]) -> float:
 def _regressed(values: Values, parameters: Sequence[float]) -> tuple[Values, Values, Values]:
     """The weight of each term, the terms and the rates: the newest repetitions, made coarser where they are many."""
     recent = values[-ceil(REPETITIONS * parameters[0]) :]
-    factor = -(-len(recent) // ROWS)
-    groups = len(recent) // factor
-    rates = recent[len(recent) - groups * factor :].reshape(groups, factor).mean(axis=1)
-    places = factor * np.arange(1.0 - groups, 1) - (factor - 1) / 2
+    rates, size = sampling.at_most(recent, ROWS)
+    places = size * np.arange(1.0 - len(rates), 1) - (size - 1) / 2
     terms = _terms(places, parameters)
-    ridge = RIDGE * groups * np.eye(terms.shape[1])
+    ridge = RIDGE * len(rates) * np.eye(terms.shape[1])
     return np.linalg.solve(terms.T @ terms + ridge, terms.T @ rates), terms, rates
 
 

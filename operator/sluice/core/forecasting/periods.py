@@ -11,6 +11,7 @@ from math import inf
 
 import numpy as np
 
+from sluice.core.forecasting import sampling
 from sluice.core.forecasting.model import Values
 from sluice.core.series import NoData
 
@@ -23,8 +24,8 @@ LEAST_REPETITIONS = 1.4
 GOOD = 0.35
 """A lag whose differences are so small, compared with those of shorter lags, is a period."""
 
-LOOKED_AT = 2.0
-"""Repetitions of the longest period that are looked at."""
+LOOKED_AT = 2
+"""Repetitions of the longest period that are looked at: older ones would only make the points coarser."""
 
 SMOOTHED = 5
 """Points of the running mean that takes noise out."""
@@ -51,14 +52,12 @@ class Season:
 
 def discovered_period(values: Values) -> float | None:
     """The period in steps, None if the load does not repeat itself."""
-    factor = -(-len(values) // LONGEST)
-    groups = len(values) // factor
-    points = values[len(values) - groups * factor :].reshape(groups, factor).mean(axis=1)
+    points, size = sampling.at_most(values, LONGEST)
     if len(points) < 4 * SMOOTHED or np.ptp(points) == 0:
         return None
     smooth = np.convolve(points, np.full(SMOOTHED, 1 / SMOOTHED), mode="valid")
     lag = _first_dip(_differences(smooth))
-    return None if lag is None else lag * factor
+    return None if lag is None else lag * size
 
 
 def _differences(values: Values) -> Values:

@@ -83,6 +83,7 @@ def test_a_fault_in_the_history_stays_one() -> None:
     ("wrong", "told"),
     [
         ({"end": NOON}, "not after its start"),
+        ({"end": datetime(2026, 3, 2, 13)}, "needs a time zone"),  # noqa: DTZ001
         ({"factor": 0.0}, "a factor is above 0"),
         ({"factor": float("nan")}, "a factor is above 0"),
         ({"added": -1.0}, "at least 0"),

@@ -73,7 +73,7 @@ def test_no_fault_of_the_measurements_makes_a_forecast_fail(
     assert isinstance(answer, NoData) or is_lawful(answer)
 
 
-@few
+@settings(max_examples=6, deadline=None)
 @given(
     st.sampled_from([shapes.sine, shapes.ramps, shapes.square, shapes.flash_crowds]),
     st.integers(-20, 30),
