@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.series import NoData
@@ -116,6 +117,14 @@ def test_a_profile_finds_overhead_capacity_and_downtime_of_a_plant(plant: Plant)
         outage, rel=0.5
     )
     assert 0 < spent < 0.06 * 6 * 3600 * largest, "six per cent of all executors for six hours"
+
+
+def test_a_job_of_one_size_has_a_profile_too() -> None:
+    of = replace(PLANTS["phoebe"], bounds=Bounds(smallest=6, largest=6))
+    found, _ = profiled(of, seed=1)
+    capacity = found.models.capacity.fitted()
+    assert isinstance(capacity, Capacity)
+    assert capacity.rate(6) == pytest.approx(of.capacity(6), rel=0.05)
 
 
 def test_profiled_scale_outs_are_those_of_the_paper() -> None:

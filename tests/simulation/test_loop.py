@@ -182,6 +182,10 @@ def test_a_failure_at_the_very_end_is_not_judged() -> None:
     assert not found.judged
 
 
+def test_a_failure_that_nobody_can_notice_is_not_judged() -> None:
+    assert not judged(constant(0, 3600), Failure(at=600, loss=Loss.DRIVER)).judged
+
+
 def test_the_price_of_learning_before_counts() -> None:
     free = Scenario(plant=plant(), trace=constant(2000), seed=1, executors=10)
     dear = replace(free, spent=7200.0)

@@ -60,7 +60,7 @@ def profiled(plant: Plant, seed: int, count: int = SCALE_OUTS) -> tuple[Experien
         for share in UTILISATIONS:
             experience, price = _steady(experience, plant, executors, share, seed)
             spent += price
-    experience, price = _outage(experience, plant, sizes[1], seed)
+    experience, price = _outage(experience, plant, sizes[:2][-1], seed)
     return experience, spent + price
 
 

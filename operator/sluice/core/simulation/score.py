@@ -7,7 +7,8 @@ Two measures of lateness, because published evaluations use the kinder one:
 
 A recovery lasts from the failure to the first commit that is as prompt as those before it were: the oldest row in a
 batch waited at most 1.2 times as long, and a second. What was unpunctual before need not become more punctual than
-the bound. A failure whose recovery the run does not see to its end is not judged, unless it had the target's time.
+the bound. A failure whose recovery the run does not see to its end is not judged, unless it had the target's time; nor
+is one after which nothing arrived.
 """
 
 from collections.abc import Sequence
@@ -180,7 +181,7 @@ def _recovery(run: Run, struck: Struck) -> Recovery:
     if recovered is not None:
         seconds = recovered - struck.at
         within = seconds <= target
-    elif end - struck.at > target:
+    elif end - struck.at > target and _rows_within(run, struck.at, target) >= 1:
         within = False
     return Recovery(
         at=struck.at,
@@ -191,6 +192,10 @@ def _recovery(run: Run, struck: Struck) -> Recovery:
         within=within,
         feasible=is_feasible(run.scenario.plant, run.scenario.trace, struck.at),
     )
+
+
+def _rows_within(run: Run, at: float, seconds: float) -> float:
+    return float(run.scenario.trace.rates[int(at) : int(at + seconds)].sum())
 
 
 def _recovered_at(run: Run, at: float) -> float | None:
