@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from sluice.agent import farewell, hooks, logs, program, server, settings
+from sluice.agent import farewell, helping, hooks, logs, program, server, settings
 from sluice.agent.fence import Fence
 from sluice.agent.polling import Poller
 from sluice.agent.snapshot import FINISHED, STARTING, STOPPING, WAITING, Snapshot
@@ -74,6 +74,7 @@ def _started(configured: settings.Settings, fence: Fence) -> Poller:
 
 def _start(spark: Spark, poller: Poller, stopping: Stopping, configured: settings.Settings) -> None:
     stopping.install()
+    helping.install()
     timekeeper = Timekeeper(lambda: poller.snapshot.records, spark.offsets_by_time, poller.deliver)
     # Exit handlers run in reverse: these before Spark is stopped.
     atexit.register(poller.end)

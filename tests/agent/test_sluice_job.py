@@ -1,0 +1,69 @@
+"""What a program gets from `import sluice_job`: each batch once, although it is run twice."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent.running import under_agent
+
+WRITING = """
+import pathlib, sys
+from pyspark.sql import SparkSession
+import sluice_job
+spark = (
+    SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "1").getOrCreate()
+)
+spark.sparkContext.setLogLevel("ERROR")
+here = pathlib.Path.cwd().as_uri()
+def rows(count):
+    return spark.range(count)
+def lines(kind):
+    return spark.read.json(f"{here}/{kind}").count()
+
+write = sluice_job.to_directory(f"{here}/files", format="json")
+for batch, count in ((0, 3), (1, 4), (1, 4), (2, 5)):
+    write(rows(count), batch)
+print("files", lines("files"))
+
+def append(frame, batch):
+    frame.write.mode("append").json(f"{here}/rows")
+write = sluice_job.once(append, ledger=f"{here}/ledger")
+for batch, count in ((0, 3), (1, 4), (1, 4), (2, 5)):
+    write(rows(count), batch)
+def fail(frame, batch):
+    raise ValueError("the target is away")
+try:
+    sluice_job.once(fail, ledger=f"{here}/ledger")(rows(9), 3)
+except ValueError:
+    write(rows(9), 3)
+print("rows", lines("rows"))
+
+me = sluice_job.identity()
+print(me.uid, me.incarnation, me.batch(7))
+print(sluice_job.transaction(7, "views"))
+"""
+
+
+@pytest.mark.spark
+def test_a_batch_that_runs_again_is_written_once(pyz: Path, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(WRITING)
+    environment = {
+        "SLUICE_JOB_UID": "uid-7",
+        "SLUICE_INCARNATION": "4",
+        "SLUICE_CHECKPOINT_LOCATION": "file:///checkpoint/views",
+    }
+    done = under_agent(pyz, ["main.py"], tmp_path, **environment)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[-4:] == [
+        "files 12",
+        "rows 21",
+        "uid-7 4 uid-7/4/7",
+        "{'txnAppId': 'uid-7/file:///checkpoint/views/views', 'txnVersion': '7'}",
+    ]
+
+
+def test_a_module_that_the_program_brings_is_taken_before_ours(pyz: Path, tmp_path: Path) -> None:
+    (tmp_path / "sluice_job.py").write_text("WHOSE = 'the program'")
+    (tmp_path / "main.py").write_text("import sluice_job; print(sluice_job.WHOSE)")
+    assert under_agent(pyz, ["main.py"], tmp_path).stdout == "the program\n"
