@@ -63,6 +63,14 @@ programs: ## Helm and promtool for the tests, built if they are not on the PATH
 e2e: install ## Tests on the local cluster, which is brought up for them: kills, deletions, bad input, metrics
 	$(BIN)/python -m e2e
 
+.PHONY: faults
+faults: install ## A hundred faults to a running job, at random moments: hours; writes bench/results/faults
+	SLUICE_FAULTS=100 $(BIN)/python -m e2e -- e2e/test_faults.py -s
+
+.PHONY: alert-drill
+alert-drill: install ## Make alerts fire and resolve in a real Prometheus: about 40 minutes; writes bench/results/alerts
+	$(BIN)/python -m e2e -- e2e/drill_alerts.py -s
+
 .PHONY: test
 test: check programs unit e2e ## Everything that CI runs; sets up what it needs
 
