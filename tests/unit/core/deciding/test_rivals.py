@@ -12,6 +12,7 @@ from sluice.core.deciding.policies.flink_autoscaler import FlinkAutoscaler
 from sluice.core.deciding.policies.hpa import Hpa
 from sluice.core.deciding.policies.keda_lag import KedaLag
 from sluice.core.deciding.policies.named import POLICIES, name_of, parameters_of, policy_named
+from sluice.core.deciding.policies.replicas import Behaviour
 from sluice.core.deciding.policies.static import Static
 from sluice.core.deciding.policies.twres import Twres
 from sluice.core.deciding.situation import Observations, Situation
@@ -34,6 +35,11 @@ def test_hpa_takes_the_ceiling_of_the_ratio_outside_its_tolerance(
 ) -> None:
     situation = observing(steady(100_000, executors), cpu=cpu)
     assert Hpa(target=0.35)(situation).wanted == expected
+
+
+def test_hpa_does_not_round_an_exact_ratio_up() -> None:
+    # 10 x 0.77 / 0.7 is 11.000000000000002 in floating point.
+    assert Behaviour(tolerance=0.05).recommended(10, 0.77 / 0.7) == 11
 
 
 def test_hpa_shrinks_to_the_largest_recommendation_of_five_minutes() -> None:

@@ -117,10 +117,12 @@ def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
 
 def test_growing_by_a_restart_looks_further_ahead() -> None:
     situation = steady(40_000, executors=4, forecast=rising(40_000, 80_000))
+    busy_before = (*((at - 7200.0, 300_000.0) for at, _ in situation.history), *situation.history)
+    situation = replace(situation, history=busy_before)
     live, restarted = SLUICE(situation), SLUICE(replace(situation, live=False))
     assert live.path is Path.LIVE
     assert restarted.path is Path.RESTART
-    assert restarted.executors > live.executors
+    assert restarted.executors > restarted.wanted > live.executors
 
 
 def test_the_way_with_the_shorter_outage_is_taken() -> None:
@@ -129,6 +131,16 @@ def test_the_way_with_the_shorter_outage_is_taken() -> None:
         slow = slow.with_observation(Cause.RESCALE_LIVE, 300.0)
     models = replace(MODELS, downtimes=slow)
     assert SLUICE(steady(100_000, executors=2, models=models)).path is Path.RESTART
+
+
+def test_a_long_batch_makes_a_failure_dearer_but_not_while_it_works_on_a_backlog() -> None:
+    def recovery(**changes: float) -> float:
+        found = SLUICE(observing(steady(100_000, executors=14), **changes)).expected_recovery
+        assert found is not None
+        return found
+
+    assert recovery(batch=60.0) > recovery(batch=5.0)
+    assert recovery(batch=60.0, lag=2_000_000.0) < recovery(batch=5.0)
 
 
 def test_a_backlog_is_drained_before_the_job_shrinks() -> None:

@@ -13,7 +13,7 @@ from sluice.core.deciding.explain import HEADER, explained
 from sluice.core.deciding.guards import Blackout, Settings
 from sluice.core.deciding.policies.named import POLICIES, policy_named
 from sluice.core.deciding.policies.phoebe import Phoebe
-from sluice.core.deciding.situation import Situation, Targets
+from sluice.core.deciding.situation import Situation, Targets, Wish
 from sluice.core.deciding.storing import Record, from_data, record_from_data, to_data
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
@@ -99,6 +99,13 @@ def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
     assert len(thin) <= 240
     assert thin[-1][0] == 0.0
     assert thin[0][0] < -2860 * 60
+    odd = compacted(replace(grown(), history=grown().history[1:])).history
+    assert odd[-1][0] == 0.0
+
+
+def test_wishes_are_forgotten_after_two_hours_and_never_come_from_the_future() -> None:
+    old, future = Wish(at=-7201.0, executors=3), Wish(at=5.0, executors=4)
+    assert compacted(steady(wishes=(old, future))).wishes == ()
 
 
 def test_wishes_in_a_row_are_stored_once_and_tell_the_same() -> None:

@@ -1,0 +1,156 @@
+"""What a candidate would bring, and what speaks against it."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluice.core.deciding.assessing import Assessment, Goals, Trial, assess, moments
+from sluice.core.deciding.choosing import choose
+from sluice.core.deciding.latencies import explained, explained_curve
+from sluice.core.deciding.situation import Batching
+from sluice.core.modelling.capacity import Capacity, CapacityModel
+from sluice.core.modelling.latency import LatencyModel, LatencyPoint
+from sluice.core.modelling.load import Load, constant_load, load
+from sluice.core.modelling.shapes import Slots
+from sluice.core.series import NoData
+from tests.unit.core.deciding.situations import MODELS
+
+GOALS = Goals(utilisation=0.85, latency=10.0, recovery=180.0, drain=180.0, tolerance=0.05)
+
+
+def fitted(model: CapacityModel) -> Capacity:
+    found = model.fitted()
+    assert isinstance(found, Capacity)
+    return found
+
+
+CAPACITY = fitted(MODELS.capacity)
+
+
+def trial(arriving: Load | None = None, **changes: object) -> Trial:
+    expected = constant_load(100.0) if arriving is None else arriving
+    ordinary = Trial(
+        load=expected,
+        peak=max(expected.rates),
+        horizon=600.0,
+        failures=moments(expected, 600.0),
+        backlog=0.0,
+        downtime=60.0,
+        interval=10.0,
+        batching=Batching(),
+        curve=NoData("not measured"),
+    )
+    return replace(ordinary, **changes)  # type: ignore[arg-type]  # named by tests
+
+
+def tried(capacity: float, ordinary: Trial) -> Assessment:
+    return assess(ordinary, 1, capacity=capacity, surely=capacity)
+
+
+def test_the_driver_is_lost_at_the_worst_moment_of_the_horizon() -> None:
+    rising = load([(-60.0, 100.0), (0.0, 100.0), (600.0, 300.0)])
+    assert isinstance(rising, Load)
+    now = tried(600.0, trial(rising, failures=(rising,))).recovery
+    assert tried(600.0, trial(rising)).recovery > now
+
+
+def test_long_batches_replay_more_after_a_failure() -> None:
+    # Batches with 8 s of overhead take 16 s at half the capacity, and are redone.
+    batching = Batching(overhead=8.0)
+    short, long = (
+        tried(200.0, trial(interval=interval, batching=batching)) for interval in (0.0, 16.0)
+    )
+    assert short.recovery == long.recovery
+    assert tried(200.0, trial(interval=40.0, batching=batching)).recovery > long.recovery
+
+
+def test_a_load_above_the_capacity_is_never_caught_up() -> None:
+    assert tried(99.0, trial()).recovery == float("inf")
+
+
+def test_without_a_latency_model_the_batches_tell_the_latency() -> None:
+    # A record waits for the batch of 2 x 1 s that runs, and then for its own.
+    assert tried(200.0, trial(batching=Batching(overhead=1.0))).latency == pytest.approx(4.0)
+    periodic = Batching(overhead=1.0, period=30.0)
+    assert tried(200.0, trial(batching=periodic)).latency == pytest.approx(32.0)
+
+
+def test_a_limit_of_rows_below_the_load_is_no_reason_for_executors() -> None:
+    throttled = Batching(period=10.0, most_rows=500.0)
+    free = tried(400.0, trial(batching=Batching(period=10.0))).recovery
+    assert tried(400.0, trial(batching=throttled)).recovery == free
+
+
+def test_latency_speaks_only_against_what_more_executors_would_make_faster() -> None:
+    slow = tried(200.0, trial(batching=Batching(overhead=20.0)))
+    assert GOALS.shortfall(slow, slow) == "latency 80.0 s, the goal is 10.0 s"
+    idle = tried(1000.0, trial(batching=Batching(overhead=6.0)))
+    assert idle.latency > GOALS.latency
+    assert GOALS.shortfall(idle, idle) is None
+
+
+def test_a_job_that_is_hardly_used_is_not_overloaded() -> None:
+    points = tuple(
+        LatencyPoint(executors=1, rate=rate, seconds=seconds)
+        for rate, seconds in ((16.0, 1.0), (32.0, 1.0), (6_400.0, 30.0), (6_500.0, 40.0))
+    )
+    curve = LatencyModel(observed=points).fitted(CAPACITY)
+    assert tried(240.0, trial(curve=curve)).utilisation < 0.5
+    assert not isinstance(curve, NoData)
+    assert curve.at(100 / 240).is_overload
+    assert not tried(240.0, trial(curve=curve)).is_overload
+    assert tried(190.0, trial(curve=curve)).is_overload
+
+
+def test_a_backlog_that_nothing_drains_in_time_needs_only_what_helps() -> None:
+    behind = trial(backlog=1e6)
+    best, near, far = (tried(capacity, behind) for capacity in (4000.0, 3900.0, 2000.0))
+    assert best.drain > GOALS.drain
+    assert GOALS.shortfall(near, best) is None
+    assert GOALS.shortfall(far, best) == "the backlog takes 526 s, the goal is 180 s"
+
+
+def test_more_executors_far_from_the_profile_count_as_no_loss() -> None:
+    narrow = fitted(CapacityModel(points=((1, 100.0), (2, 150.0), (3, 260.0))))
+    assert narrow.estimate(9).low < narrow.estimate(5).low
+    choice = choose(range(1, 401), 1, narrow, trial(constant_load(1e9)), goals=GOALS)
+    ordered = [found.utilisation for found in choice.seen]
+    assert ordered == sorted(ordered, reverse=True)
+    assert choice.chosen.executors == 400
+
+
+def test_the_present_size_and_the_neighbours_of_the_choice_are_looked_at() -> None:
+    choice = choose(range(1, 101), 90, CAPACITY, trial(constant_load(5e5)), goals=GOALS)
+    seen = [found.executors for found in choice.seen]
+    place = choice.chosen.executors
+    assert 90 in seen
+    assert set(range(place - 3, place + 4)) <= set(seen)
+
+
+def test_numbers_with_the_same_waves_of_tasks_are_no_candidates() -> None:
+    rates = [(s, 8_000.0 * 24 / -(-24 // s)) for s in (2, 4, 6, 8, 12, 24)]
+    stairs = fitted(CapacityModel(slots=Slots(tasks=24), points=tuple(rates)))
+    choice = choose(range(1, 25), 13, stairs, trial(constant_load(60_000)), goals=GOALS)
+    assert {found.executors for found in choice.seen} <= {1, 2, 3, 4, 5, 6, 8, 12, 24}
+    assert choice.of(13) is None
+
+
+def test_latencies_that_an_outage_left_behind_do_not_bend_the_curve() -> None:
+    clean = tuple(
+        LatencyPoint(executors=10, rate=1_600.0 * share, seconds=1.0) for share in range(5, 80)
+    )
+    left = tuple(LatencyPoint(executors=10, rate=160.0, seconds=60.0) for _ in range(5))
+    model = LatencyModel(observed=(*clean, *left))
+    bent, straight = model.fitted(CAPACITY), explained_curve(model, CAPACITY)
+    assert not isinstance(bent, NoData)
+    assert not isinstance(straight, NoData)
+    assert bent.at(0.5).seconds.value > 1.2
+    assert straight.at(0.5).seconds.value == pytest.approx(1.0)
+
+
+def test_latencies_of_an_overload_are_explained_by_load() -> None:
+    knee = tuple(
+        LatencyPoint(executors=10, rate=16_000.0 * share, seconds=1.0 if share < 9 else 30.0)
+        for share in range(1, 12)
+    )
+    assert len(explained(LatencyModel(observed=knee), CAPACITY)) == len(knee)

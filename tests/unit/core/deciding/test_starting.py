@@ -1,0 +1,72 @@
+"""The capacity of a job that nobody has profiled is what it shows of itself."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluice.core.deciding.situation import Batching, Models, Situation
+from sluice.core.deciding.starting import busy_share, known_capacity
+from sluice.core.modelling.capacity import Capacity
+from sluice.core.series import NoData
+from tests.unit.core.deciding.situations import MODELS, steady
+
+PERIODIC = Batching(period=10.0)
+MISSING = NoData("not measured")
+
+
+def young(batching: Batching = PERIODIC, **changes: object) -> Situation:
+    """A job on 4 executors without models, which processes 8,000 rows/s."""
+    situation = steady(8_000.0, 4, models=Models(), batching=batching)
+    observed = replace(situation.observed, **changes)  # type: ignore[arg-type]  # named by tests
+    return replace(situation, observed=observed)
+
+
+def rate(situation: Situation, executors: int = 4) -> float:
+    found = known_capacity(situation, 5.0)
+    assert isinstance(found, Capacity), found
+    return found.rate(executors)
+
+
+def test_what_was_learned_comes_first() -> None:
+    assert rate(steady(8_000.0, 4)) == pytest.approx(64_000)
+    assert rate(replace(young(), models=MODELS)) == pytest.approx(64_000)
+
+
+def test_a_share_of_busy_time_scales_to_the_whole_and_to_other_sizes() -> None:
+    assert rate(young(busy=0.25)) == pytest.approx(32_000)
+    assert rate(young(busy=0.25), 8) == pytest.approx(64_000)
+
+
+def test_a_trigger_that_never_waits_leaves_only_the_processors_to_tell() -> None:
+    assert rate(young(Batching(), busy=1.0, cpu=0.5)) == pytest.approx(16_000)
+
+
+def test_the_overhead_of_batches_is_no_work() -> None:
+    overhead = Batching(overhead=3.0)
+    assert busy_share(young(overhead, busy=1.0, batch=4.0)) == pytest.approx(0.25)
+    assert isinstance(busy_share(young(overhead, busy=1.0, batch=0.0)), NoData)
+
+
+def test_a_backlog_shows_the_capacity_by_itself() -> None:
+    behind = young(busy=0.5, cpu=0.9, lag=1e6)
+    assert rate(behind) == pytest.approx(8_000)
+
+
+def test_a_backlog_on_idle_processors_shows_nothing() -> None:
+    behind = young(busy=0.5, cpu=0.1, lag=1e6)
+    assert rate(behind) == pytest.approx(16_000)
+
+
+def test_a_job_that_never_had_rows_needs_no_capacity() -> None:
+    silent = steady(0.0, 4, models=Models(), forecast=MISSING)
+    idle = replace(silent, observed=replace(silent.observed, lag=0.0))
+    assert isinstance(known_capacity(idle, 5.0), Capacity)
+    waiting = replace(silent, observed=replace(silent.observed, lag=5.0))
+    assert isinstance(known_capacity(waiting, 5.0), NoData)
+
+
+@pytest.mark.parametrize("missing", ["processing", "busy"])
+def test_what_is_not_measured_tells_nothing(missing: str) -> None:
+    situation = young()
+    observed = replace(situation.observed, **{missing: MISSING})  # type: ignore[arg-type]  # a name above
+    assert isinstance(known_capacity(replace(situation, observed=observed), 5.0), NoData)
