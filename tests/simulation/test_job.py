@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.load import constant_load
@@ -256,3 +258,31 @@ def test_a_step_of_the_clock_changes_nothing() -> None:
     for at in np.arange(0.0, 1200.5, 0.5):
         stepped.advance(float(at))
     assert [batch.end for batch in whole.batches] == [batch.end for batch in stepped.batches]
+
+
+actions = st.lists(
+    st.tuples(st.integers(1, 900), st.integers(1, 24), st.sampled_from(Path)), max_size=8
+)
+losses = st.lists(st.builds(Failure, at=st.floats(1, 900), loss=st.sampled_from(Loss)), max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    found=st.sampled_from([*PLANTS.values()]), todo=actions, failures=losses, load=st.floats(0, 3)
+)
+def test_whatever_is_done_to_a_job_no_row_is_lost_and_none_is_counted_twice(
+    found: Plant, todo: list[tuple[int, int, Path]], failures: list[Failure], load: float
+) -> None:
+    trace = constant(load * found.peak, 900)
+    running = SimulatedJob(found, trace, 1, 4, failures)
+    for at, executors, path in sorted(todo):
+        running.advance(float(at))
+        running.rescale(executors, path)
+    running.advance(900.0)
+    numbers = [0.0, *(batch.upto for batch in running.batches)]
+    assert [batch.first for batch in running.batches] == numbers[:-1]
+    assert all(before.end <= after.start for before, after in pairwise(running.batches))
+    assert all(batch.executors >= 1 for batch in running.batches)
+    assert running.committed + running.lag == pytest.approx(trace.rates.sum())
+    assert running.lag >= 0
+    assert 0 <= running.executor_seconds <= 24 * (900 + found.decommissioning * (len(todo) + 1))

@@ -268,3 +268,25 @@ def test_an_axis_has_a_few_round_numbers(ceiling: float, most: float) -> None:
     assert 3 <= len(found) <= 5
     assert found[-1] <= ceiling
     assert short(most).rstrip("kM")
+
+
+def test_our_policy_follows_a_ramp_in_time_and_for_less_than_all_executors() -> None:
+    (source,) = loads.sources(["ramp"])
+    outcomes = {
+        name: carry_out(
+            Case(
+                contender=contender(name),
+                plant=PLANTS["spark-stateless"],
+                source=source,
+                seed=1,
+                failures="none",
+                timeline=True,
+            )
+        )
+        for name in ("sluice", "static", "static:executors=6")
+    }
+    ours, all_of_them, few = outcomes.values()
+    asked = ours["timeline"]["executors"]
+    assert asked[-1] > 2 * asked[0]
+    assert ours["late"] < 0.05 < few["late"]
+    assert ours["mean_executors"] < 0.75 * all_of_them["mean_executors"]
