@@ -12,6 +12,7 @@ from itertools import accumulate
 from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, assess
 from sluice.core.deciding.decision import Candidate
 from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.shapes import Slots
 from sluice.core.series import Measured, NoData
 
 NEIGHBOURS = 3
@@ -63,7 +64,7 @@ def choose(
     goals: Goals,
 ) -> Choice:
     """Choose the smallest candidate that reaches the goals; if there is none, the one with most capacity."""
-    useful = capacity.useful(candidates)
+    useful = capacity.useful(_with_fewer_waves(candidates, capacity.curve.slots))
     # Far from what was measured the range widens faster than the capacity grows. More executors are no loss, though.
     sure = accumulate((capacity.estimate(executors).low for executors in useful), max)
     surely = dict(zip(useful, sure, strict=True))
@@ -84,6 +85,19 @@ def choose(
         tried(present)
     ordered = tuple(seen[executors] for executors in sorted(seen))
     return Choice(chosen=seen[useful[chosen]], best=best, goals=goals, seen=ordered)
+
+
+def _with_fewer_waves(candidates: Iterable[int], slots: Slots) -> list[int]:
+    """The candidates on which tasks go in fewer waves than on each smaller one (phoebe.md 4.3).
+
+    A fitted curve may say otherwise for a while, when measurements are noisy; the arithmetic of waves does not.
+    """
+    if slots.tasks is None:
+        return list(candidates)
+    fewest: dict[int, int] = {}
+    for executors in candidates:
+        fewest.setdefault(slots.waves(executors), executors)
+    return list(fewest.values())
 
 
 def _measured(number: float, otherwise: str) -> Measured:
