@@ -20,16 +20,12 @@ MOMENT = 300.0
 
 def expected_load(situation: Situation) -> Load | NoData:
     """The load that is most likely."""
-    return load((*_measured(situation), *_points(situation.forecast, upper=False)))
+    return _joined(situation, upper=False)
 
 
 def upper_load(situation: Situation) -> Load | NoData:
     """The load that is exceeded in one case of ten."""
-    now = arriving(situation)
-    points = _points(situation.forecast, upper=True)
-    if not isinstance(now, NoData) and points and now > points[0][1]:
-        points = [(at, max(rate, now)) for at, rate in points]
-    return load((*_measured(situation), *points))
+    return _joined(situation, upper=True)
 
 
 def arriving(situation: Situation) -> float | NoData:
@@ -51,6 +47,13 @@ def peak(load: Load, horizon: float) -> float:
 def moved(load: Load, seconds: float) -> Load:
     """The same load, seen from a moment that is so much later."""
     return Load(times=tuple(at - seconds for at in load.times), rates=load.rates, rows=load.rows)
+
+
+def _joined(situation: Situation, *, upper: bool) -> Load | NoData:
+    now, points = arriving(situation), _points(situation.forecast, upper=upper)
+    if not isinstance(now, NoData) and upper and points and now > points[0][1]:
+        points = [(at, max(rate, now)) for at, rate in points]
+    return load((*_measured(situation), *points))
 
 
 def _measured(situation: Situation) -> list[tuple[float, float]]:

@@ -1,8 +1,9 @@
 """Ours: the smallest number of executors that keeps latency and recovery promises for the load that is coming.
 
-Up for what the upper forecast says of the next minutes; down when nothing larger was wanted for a while and will be
-needed for a longer while, if that pays for the outage of the rescale. While a backlog is drained the job is left in
-peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still help.
+Up for what the upper forecast says of the next minutes; down when nothing larger was wanted for a while and, as far as
+can be expected, will be for a longer while, if that pays for the outage of the rescale. While a backlog is drained the
+job is left in peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors
+still help.
 
 What a candidate would bring is for `assessing`, the search for `choosing`, the price of a rescale for `paying`, a job
 without a profile for `starting`.
@@ -14,7 +15,7 @@ from sluice.core.deciding.assessing import INFINITE, Goals, Trial, moments
 from sluice.core.deciding.choosing import Choice, choose
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
-from sluice.core.deciding.outlook import backlog, peak, upper_load
+from sluice.core.deciding.outlook import backlog, expected_load, peak, upper_load
 from sluice.core.deciding.paying import Rescale, cheapest_rescale
 from sluice.core.deciding.policies.replies import held, largest_wish, reply, wishes_reach
 from sluice.core.deciding.situation import Situation
@@ -28,7 +29,7 @@ from sluice.core.series import NoData
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A situation with the trials of its candidates: a larger size is chosen for `soon`, a smaller bears `later`."""
+    """A situation with the trials of its candidates: under the upper load soon, and the expected one until later."""
 
     situation: Situation
     capacity: Capacity
@@ -69,16 +70,20 @@ class Sluice:
         soon, later = self._choice(case, case.soon), self._choice(case, case.later)
         if soon.chosen.executors > situation.executors:
             return self._larger(case, soon, later)
-        return self._smaller(case, later)
+        choice = max(soon, later, key=lambda choice: choice.chosen.executors)
+        return self._smaller(case, choice)
 
     def _case(self, situation: Situation) -> Case | NoData:
-        load, capacity = upper_load(situation), known_capacity(situation, self.calm)
-        if isinstance(load, NoData):
-            return load
+        upper, expected = upper_load(situation), expected_load(situation)
+        capacity = known_capacity(situation, self.calm)
+        if isinstance(upper, NoData):
+            return upper
+        if isinstance(expected, NoData):
+            return expected
         if isinstance(capacity, NoData):
             return capacity
-        soon = self._trial(situation, load, capacity)
-        later = _over(soon, load, self.horizon)
+        soon = self._trial(situation, upper, capacity)
+        later = _over(soon, expected, self.horizon)
         return Case(situation=situation, capacity=capacity, soon=soon, later=later)
 
     def _trial(self, situation: Situation, load: Load, capacity: Capacity) -> Trial:
