@@ -28,9 +28,9 @@ class Choice:
     goals: Goals
     seen: tuple[Assessment, ...]
 
-    def of(self, executors: int) -> Assessment | None:
-        """What was seen of a number of executors."""
-        return next((found for found in self.seen if found.executors == executors), None)
+    def of(self, executors: int) -> Assessment:
+        """What was seen of a number of executors; of one that was not looked at, what the choice would bring."""
+        return next((found for found in self.seen if found.executors == executors), self.chosen)
 
     def verdict(self, found: Assessment) -> str:
         """Why a candidate was chosen or not."""
@@ -73,7 +73,8 @@ def choose(
     def tried(executors: int) -> Assessment:
         if executors not in seen:
             rate = capacity.rate(executors)
-            seen[executors] = assess(trial, executors, capacity=rate, surely=surely[executors])
+            least = surely.get(executors, capacity.estimate(executors).low)
+            seen[executors] = assess(trial, executors, capacity=rate, surely=least)
         return seen[executors]
 
     best = tried(useful[-1])
@@ -81,8 +82,7 @@ def choose(
     chosen = min(place, len(useful) - 1)
     for executors in useful[max(0, chosen - NEIGHBOURS) : chosen + NEIGHBOURS + 1]:
         tried(executors)
-    if present in surely:
-        tried(present)
+    tried(present)
     ordered = tuple(seen[executors] for executors in sorted(seen))
     return Choice(chosen=seen[useful[chosen]], best=best, goals=goals, seen=ordered)
 

@@ -5,6 +5,7 @@ nothing. A few hundred points of history say as much as thousands: what is forec
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
@@ -31,8 +32,8 @@ MOST_RECENT, MOST_OLDER = 120, 120
 """Points of history that are kept."""
 
 MOST_FORECAST = 60
-MOST_LATENCIES = 96
-MOST_CAPACITIES = 128
+MOST_LATENCIES = 64
+MOST_CAPACITIES = 96
 WISHES = 7200.0
 """Seconds for which former wishes are remembered."""
 
@@ -120,13 +121,25 @@ def _models(models: Models) -> Models:
         for cause, learned in models.downtimes.causes.items()
     }
     return Models(
-        capacity=CapacityModel(slots=capacity.slots, points=points[-MOST_CAPACITIES:]),
+        capacity=CapacityModel(slots=capacity.slots, points=_capacities(points)),
         latency=LatencyModel(
             profiled=tuple(_latencies(latency.profiled)),
             observed=tuple(_latencies(latency.observed)),
         ),
         downtimes=Downtimes(causes=causes),
     )
+
+
+def _capacities(points: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """The newest of each scale-out, equally many: those that are seldom used must not be forgotten."""
+    each = max(1, MOST_CAPACITIES // max(1, len({executors for executors, _ in points})))
+    kept: list[tuple[int, float]] = []
+    count: Counter[int] = Counter()
+    for executors, rate in reversed(points):
+        count[executors] += 1
+        if count[executors] <= each:
+            kept.append((executors, rate))
+    return tuple(reversed(kept))
 
 
 def _latencies(points: Sequence[LatencyPoint]) -> Iterator[LatencyPoint]:

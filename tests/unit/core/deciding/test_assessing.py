@@ -133,8 +133,9 @@ def test_numbers_with_the_same_waves_of_tasks_are_no_candidates() -> None:
     stairs = fitted(CapacityModel(slots=Slots(tasks=24), points=tuple(rates)))
     assert stairs.curve.shape is not Shape.STAIRCASE
     choice = choose(range(1, 25), 13, stairs, trial(constant_load(60_000)), goals=GOALS)
-    assert {found.executors for found in choice.seen} <= {1, 2, 3, 4, 5, 6, 8, 12, 24}
-    assert choice.of(13) is None
+    # The present size is looked at, whatever it is.
+    assert {found.executors for found in choice.seen} <= {1, 2, 3, 4, 5, 6, 8, 12, 24} | {13}
+    assert choice.chosen.executors != 13
 
 
 def test_latencies_that_an_outage_left_behind_do_not_bend_the_curve() -> None:

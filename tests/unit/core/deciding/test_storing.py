@@ -91,7 +91,7 @@ def test_compacting_twice_changes_nothing() -> None:
 
 def test_a_stored_situation_is_a_few_kilobytes() -> None:
     assert len(stored(steady())) < 4_000
-    assert len(stored(grown())) < 12_000
+    assert len(stored(grown())) < 9_000
 
 
 def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
@@ -106,6 +106,14 @@ def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
 def test_wishes_are_forgotten_after_two_hours_and_never_come_from_the_future() -> None:
     old, future = Wish(at=-7201.0, executors=3), Wish(at=5.0, executors=4)
     assert compacted(steady(wishes=(old, future))).wishes == ()
+
+
+def test_the_capacity_of_a_size_that_is_seldom_used_is_not_forgotten() -> None:
+    often = tuple((s, 16_000.0 * s) for s in range(3, 25) for _ in range(8))
+    model = CapacityModel(points=((2, 31_000.0), *often))
+    points = compacted(steady(models=replace(MODELS, capacity=model))).models.capacity.points
+    assert (2, 31_000.0) in points
+    assert len(points) < len(often)
 
 
 def test_wishes_in_a_row_are_stored_once_and_tell_the_same() -> None:

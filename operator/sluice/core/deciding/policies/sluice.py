@@ -129,14 +129,14 @@ class Sluice:
     def _larger(self, case: Case, soon: Choice, later: Choice) -> Decision:
         situation, rescale = case.situation, self._rescale(case, soon)
         wanted = max(soon.chosen.executors, later.chosen.executors)
-        starting = situation.executors - situation.running
-        if starting > 0 and _drains(case, soon):
+        present, starting = soon.of(situation.executors), situation.executors - situation.running
+        if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
             reason = f"{wanted} executors are wanted, and {starting} are starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
-        present = soon.of(situation.executors)
-        why = "the smallest that is enough" if present is None else soon.verdict(present)
-        reason = f"{executors} executors, because with {situation.executors} {why}"
+        reason = (
+            f"{executors} executors, because with {situation.executors} {soon.verdict(present)}"
+        )
         return _decision(case, soon, rescale, wanted, executors, reason)
 
     def _lasting(self, case: Case, soon: Choice, later: Choice, rescale: Rescale) -> int:
@@ -188,7 +188,7 @@ def _decision(
     if infeasible:
         least = f"{best:.0f} s at best" if best < INFINITE else "the job would not catch up"
         reason += f"; a recovery within {target:.0f} s cannot be kept: {least}"
-    expected = choice.of(executors) or choice.chosen
+    expected = choice.of(executors)
     return replace(
         reply(case.situation, wanted, reason, executors=executors),
         path=rescale.path,
@@ -197,12 +197,6 @@ def _decision(
         expected_recovery=_finite(expected.recovery),
         smallest_recovery=_finite(best) if infeasible else None,
     )
-
-
-def _drains(case: Case, choice: Choice) -> bool:
-    """Whether there is a backlog that the present size drains in time."""
-    present = choice.of(case.situation.executors)
-    return case.soon.backlog > 0 and present is not None and present.drain <= choice.goals.drain
 
 
 def _over(trial: Trial, load: Load, horizon: float) -> Trial:
