@@ -280,6 +280,7 @@ def test_our_policy_follows_a_ramp_in_time_and_for_less_than_all_executors() -> 
                 source=source,
                 seed=1,
                 failures="none",
+                seconds=8000,
                 timeline=True,
             )
         )

@@ -91,11 +91,7 @@ class Experience:
 
     def with_batches(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         """The batches since the last time."""
-        found = self
-        for batch in batches:
-            found = found._with_outage_of(batch)
-        if found.outage and not found.outage.is_complete and now - found.outage.at > SETTLING:
-            found = found._settled(found.outage)
+        found = self if self.outage is None else self._with_outage_of(batches, now)
         if found.outage:
             return found
         return found._with_steady([batch for batch in batches if not batch.cold])
@@ -113,23 +109,29 @@ class Experience:
             return batch.seconds
         return self.overhead + batch.rows / capacity.rate(batch.executors)
 
-    def _with_outage_of(self, batch: BatchReport) -> "Experience":
+    def _with_outage_of(self, batches: Sequence[BatchReport], now: float) -> "Experience":
+        found, capacity = self, self.models.capacity.fitted()
+        for batch in batches:
+            found = found._held_up(batch, capacity)
+        outage = found.outage
+        if outage is None or outage.is_complete or now - outage.at <= SETTLING:
+            return found
+        # Without a capacity nobody knows how long the batches should have taken.
+        if isinstance(capacity, NoData):
+            return replace(found, outage=None)
+        return found._closed(outage, outage.excess)
+
+    def _held_up(self, batch: BatchReport, capacity: Capacity | NoData) -> "Experience":
         outage = self.outage
         if outage is None or batch.end <= outage.at:
             return self
-        expected = self.expected(batch, self.models.capacity.fitted())
+        expected = self.expected(batch, capacity)
         excess = batch.seconds - expected if batch.seconds > UNEXPECTED * expected else 0.0
         if not outage.is_complete:
             return replace(self, outage=replace(outage, excess=outage.excess + excess))
         if batch.start < outage.at:
             return self
         return self._closed(outage, batch.start - outage.at + excess)
-
-    def _settled(self, outage: Outage) -> "Experience":
-        # Without a capacity nobody knows how long the batches should have taken.
-        if isinstance(self.models.capacity.fitted(), NoData):
-            return replace(self, outage=None)
-        return self._closed(outage, outage.excess)
 
     def _closed(self, outage: Outage, seconds: float) -> "Experience":
         downtimes = self.models.downtimes.with_observation(outage.cause, max(NOTICED, seconds))
