@@ -270,8 +270,8 @@ def test_an_axis_has_a_few_round_numbers(ceiling: float, most: float) -> None:
     assert short(most).rstrip("kM")
 
 
-def test_our_policy_follows_a_ramp_in_time_and_for_less_than_all_executors() -> None:
-    (source,) = loads.sources(["ramp"])
+def test_our_policy_grows_with_its_load_for_less_than_all_executors() -> None:
+    (source,) = loads.sources(["stairs"])
     outcomes = {
         name: carry_out(
             Case(
@@ -280,14 +280,25 @@ def test_our_policy_follows_a_ramp_in_time_and_for_less_than_all_executors() -> 
                 source=source,
                 seed=1,
                 failures="none",
-                seconds=8000,
+                seconds=4800,
                 timeline=True,
             )
         )
-        for name in ("sluice", "static", "static:executors=6")
+        for name in ("sluice", "static", "static:executors=3")
     }
     ours, all_of_them, few = outcomes.values()
     asked = ours["timeline"]["executors"]
     assert asked[-1] > 2 * asked[0]
     assert ours["late"] < 0.05 < few["late"]
     assert ours["mean_executors"] < 0.75 * all_of_them["mean_executors"]
+
+
+def test_a_single_run_tells_each_rescale_with_its_reason(tmp_path: Path) -> None:
+    command = ["run", "ds2", "--plant", "spark-stateless", "--hours", "0.5", "--out", str(tmp_path)]
+    done = CliRunner().invoke(lab, command, catch_exceptions=False)
+    assert done.exit_code == 0
+    rescales = [
+        line for line in done.output.splitlines() if re.match(r" *0:\d\d +\d+ -> \d+ ", line)
+    ]
+    assert rescales
+    assert all("rows/s" in line or "executors" in line for line in rescales)

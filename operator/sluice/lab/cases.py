@@ -161,6 +161,16 @@ def _timeline(found: Run) -> Json:
         "running": [moment.running for moment in moments],
         "lag": [round(moment.lag) for moment in moments],
         "latency": [_plain(moment.latency) for moment in moments],
+        "changes": [
+            {
+                "at": decided.at,
+                "before": decided.before,
+                "after": decided.decision.executors,
+                "reason": decided.decision.reason,
+            }
+            for decided in found.decisions
+            if decided.decision.executors != decided.before
+        ],
     }
 
 

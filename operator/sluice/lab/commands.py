@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 
 from sluice.core.simulation.plant import PLANTS
 from sluice.core.simulation.suites import SETS, named_trace
@@ -55,7 +56,7 @@ def _scene(command: Command) -> Command:
 @_scene
 @click.option("--seed", type=int, default=1, show_default=True, help="Of noise and chance.")
 def run(policy: str, seed: int, out: Path, **scene: Any) -> int:
-    """Try one POLICY, such as sluice or hpa:target=0.35."""
+    """Try one POLICY, such as sluice or hpa:target=0.35, and tell each rescale with its reason."""
     return _tried([policy], [seed], out, None, 1, scene)
 
 
@@ -131,7 +132,7 @@ def _tried(
     found = results.rows(outcomes)
     _write(out, outcomes, found, former)
     console = Console(width=None if Console().is_terminal else PIPE_WIDTH)
-    for one in table.tables(found):
+    for one in [*table.tables(found), *_courses(outcomes)]:
         console.print(one)
     if former:
         console.print(table.change_table(changes(former, found)))
@@ -139,6 +140,11 @@ def _tried(
         console.print(note)
     console.print(f"{out}/report.html, {out}/results.md, {out}/results.json")
     return 0
+
+
+def _courses(outcomes: Sequence[Json]) -> list[Table]:
+    """The rescales, where there is one run only."""
+    return [table.course(outcome) for outcome in outcomes] if len(outcomes) == 1 else []
 
 
 def _cases(

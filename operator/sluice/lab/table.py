@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from rich.box import SIMPLE
 from rich.table import Table
 
+from sluice.lab.cases import Json
 from sluice.lab.results import Row, by_scene
 from sluice.lab.verdicts import Change, Gap, gaps
 
@@ -110,4 +111,16 @@ def change_table(changes: Sequence[Change]) -> Table:
         table.add_column(name)
     for change in changes:
         table.add_row(*change_cells(change))
+    return table
+
+
+def course(outcome: Json) -> Table:
+    """Each rescale of a run, and why."""
+    table = Table(title="Rescales", title_justify="left", box=SIMPLE, pad_edge=False)
+    for name in ("at", "executors", "because"):
+        table.add_column(name, overflow="fold")
+    for change in outcome["timeline"]["changes"]:
+        hours, minutes = divmod(int(change["at"] // 60), 60)
+        numbers = f"{change['before']} -> {change['after']}"
+        table.add_row(f"{hours}:{minutes:02}", numbers, change["reason"])
     return table
