@@ -56,7 +56,7 @@ def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> 
         body["spec"]["application"][role]["template"] = {"spec": {"affinity": place}}
     cluster.apply(to_yaml(body), namespace)
     job = Job(cluster, namespace, NAME)
-    with field.sender(cluster, namespace, f"{NAME}-in", rate=RATE):
+    with field.sender(cluster, namespace, f"{NAME}-in", rate=RATE, node=home):
         yield Field(cluster, job, operator, away)
     cluster.delete("StreamJob", namespace, NAME)
     job.wait_until_gone(seconds=180)

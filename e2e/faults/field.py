@@ -124,7 +124,9 @@ def _that_come_again(cluster: Cluster, namespace: str) -> list[Json]:
 
 
 @contextmanager
-def sender(cluster: Cluster, namespace: str, topic: str, *, rate: int) -> Iterator[None]:
+def sender(
+    cluster: Cluster, namespace: str, topic: str, *, rate: int, node: str = ""
+) -> Iterator[None]:
     """A pod that sends numbered records; it needs no API server, as `kubectl exec` would."""
     name = f"sender-{topic}"
     security = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
@@ -142,6 +144,7 @@ def sender(cluster: Cluster, namespace: str, topic: str, *, rate: int) -> Iterat
                 "automountServiceAccountToken": False,
                 "terminationGracePeriodSeconds": 5,
                 "restartPolicy": "Never",
+                "nodeSelector": {"kubernetes.io/hostname": node} if node else {},
                 "securityContext": {
                     "runAsNonRoot": True,
                     "runAsUser": 185,
