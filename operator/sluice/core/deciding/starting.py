@@ -9,6 +9,7 @@ needs no capacity.
 
 from dataclasses import replace
 
+from sluice.core.deciding.capacities import plausible
 from sluice.core.deciding.outlook import backlog, upper_load
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
@@ -24,7 +25,7 @@ BOTTLENECK = 0.5
 
 def known_capacity(situation: Situation, calm: float) -> Capacity | NoData:
     """What was learned of the capacity; else what can be seen of it now."""
-    learned = situation.models.capacity.fitted()
+    learned = plausible(situation.models.capacity).fitted()
     if not isinstance(learned, NoData):
         return learned
     return _ample(situation) if _is_idle(situation) else observed_capacity(situation, calm)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from sluice.core.deciding.capacities import plausible
 from sluice.core.deciding.situation import Batching, Models, Situation
 from sluice.core.deciding.starting import busy_share, known_capacity
-from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.series import NoData
 from tests.unit.core.deciding.situations import MODELS, steady
 
@@ -30,6 +31,25 @@ def rate(situation: Situation, executors: int = 4) -> float:
 def test_what_was_learned_comes_first() -> None:
     assert rate(steady(8_000.0, 4)) == pytest.approx(64_000)
     assert rate(replace(young(), models=MODELS)) == pytest.approx(64_000)
+
+
+def test_rates_of_hours_without_load_are_no_capacities() -> None:
+    quiet = ((9, 140_000.0), (24, 380_000.0), (24, 390_000.0), (24, 3_000.0), (24, 200.0))
+    model = CapacityModel(points=quiet)
+    assert plausible(model).points == quiet[:3]
+    assert rate(steady(1.0, 24, models=Models(capacity=model)), 24) == pytest.approx(
+        385_000, rel=0.05
+    )
+
+
+def test_one_wild_rate_rules_out_no_others() -> None:
+    points = ((4, 64_000.0), (4, 63_000.0), (4, 65_000.0), (4, 1e9), (8, 128_000.0))
+    assert set(plausible(CapacityModel(points=points)).points) >= set(points)
+
+
+def test_negative_returns_are_capacities() -> None:
+    points = ((4, 64_000.0), (8, 90_000.0), (16, 70_000.0))
+    assert plausible(CapacityModel(points=points)).points == points
 
 
 def test_a_share_of_busy_time_scales_to_the_whole_and_to_other_sizes() -> None:
