@@ -1,17 +1,19 @@
 """The measured rates that can be capacities, without those of a job that had too little to do.
 
-More executors seldom halve a capacity. So a rate below half of what was measured on as many or fewer executors was not
-one of saturation: it came from batches of few rows, whose length says nothing of them. Left in, hours without load
-would make a large job look small.
+More executors seldom halve a capacity, and of fewer executors each seldom does half as much. So a rate far below what
+was measured on fewer, or for each of more, was not one of saturation: it came from batches of few rows, whose length
+says nothing of them. Left in, hours without load would make a job look slow at the sizes that it had then.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from sluice.core.modelling.capacity import CapacityModel
 
-IMPLAUSIBLE = 0.5
+IMPLAUSIBLE = 0.4
+"""One wave less may double a rate, but no more (phoebe.md 4.3)."""
 
 
 def plausible(model: CapacityModel) -> CapacityModel:
@@ -19,11 +21,15 @@ def plausible(model: CapacityModel) -> CapacityModel:
     rates: dict[int, list[float]] = defaultdict(list)
     for executors, rate in model.points:
         rates[executors].append(rate)
-    least: dict[int, float] = {}
-    reached = 0.0
-    for executors in sorted(rates):
-        reached = max(reached, _upper_quartile(rates[executors]))
-        least[executors] = IMPLAUSIBLE * reached
+    sizes = sorted(rates)
+    usual = [_upper_quartile(rates[executors]) for executors in sizes]
+    of_fewer = list(accumulate(usual, max))
+    each = [rate / executors for executors, rate in zip(sizes, usual, strict=True)]
+    of_more = list(accumulate(reversed(each), max))[::-1]
+    least = {
+        executors: IMPLAUSIBLE * max(rate, executors * single)
+        for executors, rate, single in zip(sizes, of_fewer, of_more, strict=True)
+    }
     kept = tuple((executors, rate) for executors, rate in model.points if rate >= least[executors])
     return replace(model, points=kept)
 

@@ -42,6 +42,17 @@ def test_rates_of_hours_without_load_are_no_capacities() -> None:
     )
 
 
+def test_rates_at_a_small_size_are_held_against_those_of_each_executor_at_larger_ones() -> None:
+    points = ((6, 500.0), (6, 700.0), (9, 140_000.0), (24, 380_000.0))
+    assert plausible(CapacityModel(points=points)).points == points[2:]
+
+
+def test_a_step_between_waves_is_plausible() -> None:
+    # 24 tasks take two waves on 23 executors, and one on 24.
+    points = ((12, 96_000.0), (23, 96_000.0), (24, 192_000.0))
+    assert plausible(CapacityModel(points=points)).points == points
+
+
 def test_one_wild_rate_rules_out_no_others() -> None:
     points = ((4, 64_000.0), (4, 63_000.0), (4, 65_000.0), (4, 1e9), (8, 128_000.0))
     assert set(plausible(CapacityModel(points=points)).points) >= set(points)
