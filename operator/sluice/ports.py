@@ -60,8 +60,13 @@ class Cluster(Protocol):
     ) -> Json:
         """Apply an object or its subresource on the server's side. Raises NotFound, InvalidSpec."""
 
-    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
-        """Delete the object of that uid; nothing happens if it is gone or another has its name."""
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
+    ) -> None:
+        """Delete the object of that uid; nothing happens if it is gone or another has its name.
+
+        `by_force` does not wait for the kubelet.
+        """
 
 
 class Agents(Protocol):

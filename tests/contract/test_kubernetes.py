@@ -139,7 +139,18 @@ async def test_a_deletion_names_the_object_it_means() -> None:
     async with client(server) as cluster:
         await cluster.delete(PODS, "shop", "clicks", uid="pod-1")
     assert server.only.method == "DELETE"
-    assert json.loads(server.only.content)["preconditions"] == {"uid": "pod-1"}
+    sent = json.loads(server.only.content)
+    assert sent["preconditions"] == {"uid": "pod-1"}
+    assert "gracePeriodSeconds" not in sent
+
+
+async def test_a_deletion_by_force_waits_for_no_kubelet() -> None:
+    server = Server()
+    async with client(server) as cluster:
+        await cluster.delete(PODS, "shop", "clicks", uid="pod-1", by_force=True)
+    sent = json.loads(server.only.content)
+    assert sent["preconditions"] == {"uid": "pod-1"}
+    assert sent["gracePeriodSeconds"] == 0
 
 
 @pytest.mark.parametrize("code", [404, 409])

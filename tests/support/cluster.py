@@ -135,13 +135,15 @@ class MemoryCluster:
         self._match(found, metadata)
         return self.put(resource, {**found, subresource: body[subresource]})
 
-    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
-        """Delete the object of that uid, if it is there; a pod stays until its kubelet lets it go."""
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
+    ) -> None:
+        """Delete the object of that uid, if it is there; a pod stays until its kubelet lets it go, or force is used."""
         self._record("delete", resource, {"metadata": {"name": name}})
         found = self._objects.get((resource.plural, namespace, name))
         if found is None or found["metadata"]["uid"] != uid:
             return
-        if resource == PODS:
+        if resource == PODS and not by_force:
             leaving = {**found["metadata"], "deletionTimestamp": NOW.isoformat()}
             self.put(resource, {**found, "metadata": leaving})
         else:

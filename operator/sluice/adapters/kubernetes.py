@@ -84,9 +84,13 @@ class KubernetesCluster:
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return await self._call("PATCH", path, body=body, query=query, headers=_APPLY)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
+    ) -> None:
         """Delete the object of that uid, if it is still there."""
-        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+        body: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+        if by_force:
+            body["gracePeriodSeconds"] = 0
         try:
             await self._call("DELETE", _path(resource, namespace, name), body=body)
         except (NotFound, Conflict):

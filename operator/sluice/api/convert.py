@@ -93,6 +93,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
             factor=spec.restart.factor,
             failures=spec.restart.maximum_failures,
             reset_after=quantities.duration(spec.restart.reset_after),
+            fences_lost_nodes=spec.restart.lost_node == "Fence",
         ),
         suspend=spec.suspend,
         allowed_migration=metadata.get("annotations", {}).get(ALLOW_MIGRATION),

@@ -111,7 +111,8 @@ class RestartPolicy:
 
     The n-th failure in a row is followed by a pause of `initial * factor**(n-1)`, at most `maximum`,
     give or take a quarter. After `failures` of them in a row the job stays down until its spec changes.
-    A driver that has run for `reset_after` clears the count.
+    A driver that has run for `reset_after` clears the count. With `fences_lost_nodes`, a driver whose node is lost is
+    given up when its Lease must have run out.
     """
 
     initial: timedelta = timedelta(seconds=10)
@@ -119,6 +120,7 @@ class RestartPolicy:
     factor: float = 2.0
     failures: int = 0
     reset_after: timedelta = timedelta(minutes=10)
+    fences_lost_nodes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from typing import assert_never
 from sluice.core import changes, hints
 from sluice.core.application import JobKey, RestartPolicy, StreamJob
 from sluice.core.changes import ChangeClass
-from sluice.core.observations import AgentReport, DriverPod, Observed
+from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause
 
@@ -46,9 +46,13 @@ class StartDriver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopDriver:
-    """Delete the driver pod; its agent stops the queries within the grace period."""
+    """Delete the driver pod; its agent stops the queries within the grace period.
+
+    `by_force` takes it out of the API at once, whatever its node says.
+    """
 
     uid: str
+    by_force: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +96,7 @@ def next_step(
     if driver is None:
         return _without_driver(job, record, holder, now)
     if driver.owner_uid != job.uid or driver.deleting:
-        return Verdict(step=WAIT, record=record, phase=Phase.STOPPING)
+        return _leaving(job, record, driver, now)
     if driver.is_over:
         return _after_the_end(job, record, driver, now)
     if job.suspend:
@@ -168,6 +172,26 @@ def moves_checkpoint(job: StreamJob, record: Record) -> bool:
         and record.checkpoint not in (None, job.checkpoint_location)
         and job.allowed_migration != job.checkpoint_location
     )
+
+
+def _leaving(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:
+    """Wait until the pod is gone; from a node that is lost it only goes by force."""
+    wait = Verdict(step=WAIT, record=record, phase=Phase.STOPPING)
+    if driver.gone_by is None or driver.is_proven_dead:
+        return wait
+    overdue = driver.gone_by + LOST_AFTER
+    if now < overdue:
+        return replace(wait, step=Wait(until=overdue))
+    # Until then its agent may not even have noticed that it cannot renew the Lease.
+    fenced = overdue + job.checkpoint.lease
+    if not job.restart.fences_lost_nodes or driver.owner_uid != job.uid:
+        return wait
+    if now < fenced:
+        return replace(wait, step=Wait(until=fenced))
+    record = replace(record, stopping=f"its node {driver.node} is lost")
+    record = _away(record, Cause.NODE_LOSS, driver.gone_by, now)
+    step = StopDriver(uid=driver.uid, by_force=True)
+    return Verdict(step=step, record=record, phase=Phase.STOPPING)
 
 
 def _after_the_end(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:

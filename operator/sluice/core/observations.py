@@ -10,6 +10,9 @@ from enum import StrEnum
 
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
 
+LOST_AFTER = timedelta(seconds=30)
+"""A pod that is not gone so long after its grace period has no kubelet that would end it."""
+
 
 class PodPhase(StrEnum):
     """The phase of a pod, as Kubernetes names it."""
@@ -36,7 +39,8 @@ class DriverPod:
     """The driver pod of a job as the API server shows it.
 
     `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts.
-    `document` is the spec that the pod was made from; None if it is not readable.
+    `document` is the spec that the pod was made from; None if it is not readable. `gone_by` is when a pod that is being
+    deleted should have ended.
     """
 
     name: str
@@ -46,6 +50,7 @@ class DriverPod:
     phase: PodPhase
     created: datetime
     deleting: bool = False
+    gone_by: datetime | None = None
     started: datetime | None = None
     address: str | None = None
     node: str | None = None
@@ -57,6 +62,12 @@ class DriverPod:
     def is_proven_dead(self) -> bool:
         """Whether the kubelet has told how the process ended. A pod that failed without was lost with its node."""
         return self.ended is not None and self.ended.exit_code >= 0
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Whether it should have ended long ago, and no kubelet tells that it has: its node is lost."""
+        if self.gone_by is None or self.is_proven_dead:
+            return False
+        return now - self.gone_by >= LOST_AFTER
 
     @property
     def is_over(self) -> bool:

@@ -180,6 +180,8 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
         return fails(kind, "Suspended", "spec.suspend is true; the checkpoint is kept.")
     if driver is None or driver.is_over:
         return _no_driver(verdict, now)
+    if driver.is_overdue(now):
+        return fails(kind, "NodeLost", _told_of_lost_node(job, driver))
     if driver.deleting or record.stopping:
         return fails(kind, "Stopping", f"The driver stops: {record.stopping or 'asked to'}.")
     if driver.started is None:
@@ -189,6 +191,16 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
         return unknown(kind, "AgentSilent", f"The driver runs; its agent does not answer: {why}.")
     where = f"{driver.name} on {driver.node}, incarnation {driver.incarnation}"
     return holds(kind, "Running", f"{where}.")
+
+
+def _told_of_lost_node(job: StreamJob, driver: DriverPod) -> str:
+    told = f"The driver should have ended by {driver.gone_by:%H:%M:%S} UTC, and its node {driver.node} says nothing."
+    if job.restart.fences_lost_nodes:
+        return f"{told} It is given up when its Lease must have run out."
+    return (
+        f"{told} Bring the node back; or, if it is off for good, delete the pod by force: kubectl delete pod "
+        f"{driver.name} -n {job.key.namespace} --force; or set spec.restart.lostNode to Fence."
+    )
 
 
 def _not_started(job: StreamJob, driver: DriverPod) -> Claim:

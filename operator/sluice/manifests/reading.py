@@ -49,6 +49,7 @@ def driver_pod(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> Driv
         phase=PodPhase(status.get("phase", "Pending")),
         created=datetime.fromisoformat(metadata["creationTimestamp"]),
         deleting="deletionTimestamp" in metadata,
+        gone_by=_time(metadata.get("deletionTimestamp")),
         started=_time(running.get("startedAt") or state.get("terminated", {}).get("startedAt")),
         address=status.get("podIP"),
         node=pod.get("spec", {}).get("nodeName"),

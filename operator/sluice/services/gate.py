@@ -45,10 +45,12 @@ class LeaderOnly:
         self._check(resource)
         return await self._cluster.apply(resource, body, subresource=subresource)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
+    ) -> None:
         """Delete an object."""
         self._check(resource)
-        await self._cluster.delete(resource, namespace, name, uid=uid)
+        await self._cluster.delete(resource, namespace, name, uid=uid, by_force=by_force)
 
     def _check(self, resource: Resource) -> None:
         if not self._leadership.is_held:

@@ -159,9 +159,10 @@ class Reconciler:
         match verdict.step:
             case StartDriver() as step:
                 await self._start(job, verdict.record, step)
-            case StopDriver(uid=uid):
+            case StopDriver(uid=uid, by_force=by_force):
+                name = names.driver_pod(job.key.name)
                 await self._cluster.delete(
-                    PODS, job.key.namespace, names.driver_pod(job.key.name), uid=uid
+                    PODS, job.key.namespace, name, uid=uid, by_force=by_force
                 )
             case SetExecutors(target=target):
                 await self._set_executors(job, target, seen)

@@ -13,8 +13,10 @@ from sluice.core.application import JobKey, RestartPolicy, StreamJob
 from sluice.core.lifecycle import SetExecutors, StartDriver, StopDriver, Wait
 from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Phase, Record
+from sluice.core.recoveries import Cause
 from tests.support.jobs import NOW, driver, job, query, report
 
+RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
 STARTED = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks")
 
 
@@ -112,6 +114,31 @@ def test_nothing_starts_while_a_driver_pod_is_still_there() -> None:
     assert look(of, STARTED, Observed(driver=leaving)).step == Wait()
     foreign = driver(of, owner_uid="uid-of-the-job-that-had-this-name-before")
     assert look(of, Record(), Observed(driver=foreign)).step == Wait()
+
+
+LOST = driver(job(), deleting=True, gone_by=NOW, node="node-1")
+FENCING = job(restart={"lostNode": "Fence"})
+
+
+def test_a_driver_on_a_lost_node_is_waited_for() -> None:
+    assert look(job(), STARTED, Observed(driver=LOST), after=86_400).step == Wait()
+
+
+def test_a_driver_on_a_lost_node_is_given_up_when_its_lease_must_have_run_out() -> None:
+    for seconds, until in ((0, 30), (29, 30), (30, 90), (89, 90)):
+        early = look(FENCING, RAN, Observed(driver=LOST), after=seconds)
+        assert early.step == Wait(until=NOW + timedelta(seconds=until))
+    late = look(FENCING, RAN, Observed(driver=LOST), after=90)
+    assert late.step == StopDriver(uid="pod-1", by_force=True)
+    assert late.record.recoveries.present is not None
+    assert late.record.recoveries.present.cause is Cause.NODE_LOSS
+    after = look(FENCING, late.record, Observed(), after=91)
+    assert after.step == StartDriver(incarnation=2, inherits=False), "its end is not proven"
+
+
+def test_a_driver_that_is_known_to_have_ended_is_never_forced() -> None:
+    dead = replace(LOST, ended=ended())
+    assert look(FENCING, RAN, Observed(driver=dead), after=86_400).step == Wait()
 
 
 def test_a_failed_driver_is_recorded_before_its_pod_is_removed() -> None:

@@ -227,3 +227,18 @@ def test_a_refused_spec_is_news_until_it_is_valid_again() -> None:
     before, after = Record(), replace(Record(), conditions=refused)
     assert reasons(reporting.news(before, after)) == ["InvalidSpec"]
     assert reasons(reporting.news(after, after)) == []
+
+
+def test_a_driver_on_a_lost_node_is_told_with_what_to_do() -> None:
+    lost = driver(JOB, deleting=True, gone_by=NOW - timedelta(minutes=1), node="node-7")
+    told = claims(Observed(driver=lost))[Condition.DRIVER_RUNNING]
+    assert (told.status, told.reason) == (Status.FALSE, "NodeLost")
+    for part in (
+        "node-7",
+        "kubectl delete pod clicks-driver -n shop --force",
+        "spec.restart.lostNode",
+    ):
+        assert part in told.message
+    fencing = job(restart={"lostNode": "Fence"})
+    told = claims(Observed(driver=lost), of=fencing)[Condition.DRIVER_RUNNING]
+    assert "given up when its Lease must have run out" in told.message

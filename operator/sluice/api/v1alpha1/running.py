@@ -1,6 +1,6 @@
 """How much a job may use and how it is kept alive: executors, checkpoint, sources, restarts."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -202,6 +202,12 @@ class Restart(Model):
     )
     reset_after: Duration = Field(
         "10m", description="A driver that has run for so long clears the count of failures."
+    )
+    lost_node: Literal["Wait", "Fence"] = Field(
+        "Wait",
+        description="What happens when the driver's pod is being deleted and its node does not answer. Wait: for the "
+        "node, or for a person who deletes the pod by force. Fence: the pod is deleted by force when its Lease must "
+        "have run out; a driver that still lives there has ended itself by then.",
     )
 
     rules = (

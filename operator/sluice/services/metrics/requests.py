@@ -43,7 +43,9 @@ class MeasuredCluster:
         with self._instruments.requesting("apply", resource.plural):
             return await self._cluster.apply(resource, body, subresource=subresource)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
+    ) -> None:
         """Delete the object of that uid."""
         with self._instruments.requesting("delete", resource.plural):
-            await self._cluster.delete(resource, namespace, name, uid=uid)
+            await self._cluster.delete(resource, namespace, name, uid=uid, by_force=by_force)
