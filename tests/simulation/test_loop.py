@@ -176,6 +176,20 @@ def test_a_target_that_no_number_of_executors_keeps_is_infeasible() -> None:
     assert not found.feasible
 
 
+def test_an_ideal_plant_makes_no_target_feasible() -> None:
+    of = plant(cold=100.0)
+    scenario = Scenario(
+        plant=ideal(of),
+        trace=constant(5000),
+        seed=1,
+        failures=[Failure(at=300, loss=Loss.DRIVER)],
+        executors=24,
+    )
+    found = run(scenario, always(24), last_value)
+    assert score(found).recoveries[0].feasible
+    assert not score(found, of).recoveries[0].feasible
+
+
 def test_a_failure_at_the_very_end_is_not_judged() -> None:
     found = judged(constant(2000), Failure(at=1190, loss=Loss.DRIVER))
     assert found.recoveries[0].within is None

@@ -88,7 +88,7 @@ def carry_out(case: Case) -> Json:
         "bound": plant.latency,
         "target": plant.recovery,
         "cpu": time.process_time() - began,
-        **_scores(score(found)),
+        **_scores(score(found, plant)),
     }
     return outcome | ({"timeline": _timeline(found)} if case.timeline else {})
 

@@ -56,7 +56,7 @@ def title(scene: Sequence[Row]) -> str:
     """What a table is about."""
     first = scene[0]
     seeds = f"{first.seeds} seed" + ("s" if first.seeds > 1 else "")
-    return f"{first.plant} under {first.trace} ({first.suite}, {first.hours:.0f} h, {seeds})"
+    return f"{first.plant} under {first.trace} ({first.suite}, {first.hours:.3g} h, {seeds})"
 
 
 def tables(found: Sequence[Row]) -> list[Table]:

@@ -23,6 +23,7 @@ from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import Latencies, commits, latencies
 from sluice.core.simulation.job import Batch, Loss
 from sluice.core.simulation.loop import Decided, Run, Struck
+from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.truth import is_feasible
 
 BEFORE = 60.0
@@ -101,8 +102,8 @@ class Score:
         return median(errors) if errors else NoData("no recovery was predicted and measured")
 
 
-def score(run: Run) -> Score:
-    """Judge a run."""
+def score(run: Run, real: Plant | None = None) -> Score:
+    """Judge a run. What is feasible is judged by the real plant, where the run was on an ideal one."""
     plant, seconds = run.scenario.plant, run.scenario.trace.seconds
     found = _latencies(run)
     cpus = np.array([decided.cpu for decided in run.decisions] or [0.0])
@@ -114,7 +115,7 @@ def score(run: Run) -> Score:
         attainment=1.0 - _number(found.share_above(plant.latency)),
         mean_latency=_number(found.mean()),
         p95_latency=_number(found.quantile(0.95)),
-        recoveries=tuple(_recovery(run, struck) for struck in run.struck),
+        recoveries=tuple(_recovery(run, struck, real or plant) for struck in run.struck),
         executor_hours=run.executor_seconds / 3600,
         profiling_hours=run.scenario.spent / 3600,
         mean_executors=(run.executor_seconds - run.scenario.spent) / seconds,
@@ -173,7 +174,7 @@ def _seen_late(run: Run) -> float:
     return late / total if total else 0.0
 
 
-def _recovery(run: Run, struck: Struck) -> Recovery:
+def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
     target, end = run.scenario.plant.recovery, run.scenario.trace.seconds
     recovered = _recovered_at(run, struck.at)
     seconds: Measured = NoData("the run ended before")
@@ -190,7 +191,7 @@ def _recovery(run: Run, struck: Struck) -> Recovery:
         seconds=seconds,
         predicted=struck.predicted,
         within=within,
-        feasible=is_feasible(run.scenario.plant, run.scenario.trace, struck.at),
+        feasible=is_feasible(real, run.scenario.trace, struck.at),
     )
 
 
