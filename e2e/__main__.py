@@ -18,7 +18,9 @@ def main(arguments: list[str]) -> int:
         _step("images", "-m", "e2e.images")
         print(f"[{time.monotonic() - started:7.1f} s] end-to-end tests", flush=True)
         chosen = arguments or ["e2e"]
-        return subprocess.run([sys.executable, "-m", "pytest", *chosen]).returncode
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "--durations=12", *chosen]
+        ).returncode
     except subprocess.CalledProcessError as error:
         print(f"{' '.join(error.cmd[1:])} failed; see above", file=sys.stderr)
         return 1

@@ -109,7 +109,7 @@ def test_alerts_fire_and_resolve(
             watch.wait("SluiceErrorBudgetBurns", "overloaded", fires=True, since=began)
             watch.wait("SluiceLagGrows", "overloaded", fires=True, since=began)
         ended = time.monotonic()
-        field = Field(cluster, Job(cluster, namespace, "steady"), operator, away="")
+        field = Field(cluster, Job(cluster, namespace, "steady"), operator, home="", away="")
         field.job.wait_until_ready()
         began = time.monotonic()
         with field.frozen(field.kafka_pods()):

@@ -41,7 +41,7 @@ SHORT = (
 
 @pytest.fixture
 def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> Iterator[Field]:
-    """A job on a machine of its own, under load."""
+    """A job on a machine of its own."""
     for end in ("in", "out"):
         load.create_topic(f"{NAME}-{end}")
     kafka = cluster.list("Pod", namespace, "app=kafka")[0]
@@ -56,8 +56,7 @@ def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> 
         body["spec"]["application"][role]["template"] = {"spec": {"affinity": place}}
     cluster.apply(to_yaml(body), namespace)
     job = Job(cluster, namespace, NAME)
-    with field.sender(cluster, namespace, f"{NAME}-in", rate=RATE, node=home):
-        yield Field(cluster, job, operator, away)
+    yield Field(cluster, job, operator, home, away)
     cluster.delete("StreamJob", namespace, NAME)
     job.wait_until_gone(seconds=180)
 
@@ -73,9 +72,11 @@ def test_no_fault_costs_a_record_or_needs_a_person(battlefield: Field, load: Loa
     names = random.Random(seed).choices([*FAULTS], k=count) if count else list(SHORT)
     print(f"seed {seed}")
     outcomes = []
-    for outcome in campaign.run(battlefield, names, seed):
-        outcomes.append(outcome)
-        assert outcome.drivers == 0 or FAULTS[outcome.fault].restarts, outcome
+    there = battlefield
+    with field.sender(there.cluster, there.job.namespace, f"{NAME}-in", rate=RATE, node=there.home):
+        for outcome in campaign.run(battlefield, names, seed):
+            outcomes.append(outcome)
+            assert outcome.drivers == 0 or FAULTS[outcome.fault].restarts, outcome
     account = load.check(battlefield.job, seconds=240)
     if count:
         _write(outcomes, account["duplicates"], account["expected"], seed)

@@ -19,11 +19,12 @@ _OPERATOR = "app.kubernetes.io/component=operator"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A job under load, the operator's namespace, and the names of two machines: the job's and all others'."""
+    """A job, the operator's namespace, and two machines: `away` is the job's, `home` that of all others."""
 
     cluster: Cluster
     job: Job
     operator: str
+    home: str
     away: str
 
     def driver_pods(self) -> list[Json]:
