@@ -5,6 +5,7 @@ edge has surprised the forecast: what arrives now is then the least to plan for.
 it is.
 """
 
+import math
 from statistics import median
 
 from sluice.core.deciding.situation import Forecast, Situation
@@ -20,12 +21,15 @@ MOMENT = 300.0
 
 def expected_load(situation: Situation) -> Load | NoData:
     """The load that is most likely."""
-    return _joined(situation, upper=False)
+    return load((*_measured(situation), *_points(situation.forecast, upper_until=0.0)))
 
 
-def upper_load(situation: Situation) -> Load | NoData:
-    """The load that is exceeded in one case of ten."""
-    return _joined(situation, upper=True)
+def upper_load(situation: Situation, until: float = math.inf) -> Load | NoData:
+    """The load that is exceeded in one case of ten, and from a moment on the most likely one."""
+    now, points = arriving(situation), _points(situation.forecast, upper_until=until)
+    if not isinstance(now, NoData) and points and now > points[0][1]:
+        points = [(at, max(rate, now)) for at, rate in points]
+    return load((*_measured(situation), *points))
 
 
 def arriving(situation: Situation) -> float | NoData:
@@ -49,24 +53,17 @@ def moved(load: Load, seconds: float) -> Load:
     return Load(times=tuple(at - seconds for at in load.times), rates=load.rates, rows=load.rows)
 
 
-def _joined(situation: Situation, *, upper: bool) -> Load | NoData:
-    now, points = arriving(situation), _points(situation.forecast, upper=upper)
-    if not isinstance(now, NoData) and upper and points and now > points[0][1]:
-        points = [(at, max(rate, now)) for at, rate in points]
-    return load((*_measured(situation), *points))
-
-
 def _measured(situation: Situation) -> list[tuple[float, float]]:
     points = [(at, rate) for at, rate in situation.history if -RECENT <= at < 0]
     now = arriving(situation)
     return points if isinstance(now, NoData) else [*points, (0.0, now)]
 
 
-def _points(forecast: Forecast | NoData, *, upper: bool) -> list[tuple[float, float]]:
+def _points(forecast: Forecast | NoData, *, upper_until: float) -> list[tuple[float, float]]:
     if isinstance(forecast, NoData):
         return []
-    rates = forecast.high if upper else forecast.rates
-    return [(at, rate) for at, rate in zip(forecast.times, rates, strict=True) if at > 0]
+    points = zip(forecast.times, forecast.rates, forecast.high, strict=True)
+    return [(at, high if at <= upper_until else rate) for at, rate, high in points if at > 0]
 
 
 def backlog(situation: Situation, capacity: float, calm: float) -> float:

@@ -38,8 +38,8 @@ def test_hpa_takes_the_ceiling_of_the_ratio_outside_its_tolerance(
 
 
 def test_hpa_does_not_round_an_exact_ratio_up() -> None:
-    # 10 x 0.77 / 0.7 is 11.000000000000002 in floating point.
-    assert Behaviour(tolerance=0.05).recommended(10, 0.77 / 0.7) == 11
+    # 5 x 0.49 / 0.35 is 7.000000000000001 in floating point.
+    assert Behaviour().recommended(5, 0.49 / 0.35) == 7
 
 
 def test_hpa_shrinks_to_the_largest_recommendation_of_five_minutes() -> None:

@@ -107,6 +107,13 @@ def test_nothing_is_taken_away_that_will_be_needed_soon() -> None:
     assert SLUICE(situation).executors == 14
 
 
+def test_what_an_unsure_forecast_might_need_later_is_no_reason_to_keep_it() -> None:
+    calm = flat(30_000)
+    unsure = replace(calm, high=tuple(30_000 if at <= 300 else 300_000 for at in calm.times))
+    situation = steady(30_000, executors=14, wishes=wishes(4))
+    assert SLUICE(replace(situation, forecast=unsure)).executors == SLUICE(situation).executors
+
+
 def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
     smaller = steady(90_000, executors=12, wishes=wishes(4))
     assert SLUICE(smaller).executors < 12

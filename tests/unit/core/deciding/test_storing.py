@@ -7,7 +7,7 @@ from datetime import time
 
 import pytest
 
-from sluice.core.deciding.compacting import compacted
+from sluice.core.deciding.compacting import compacted, thinned
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.explain import HEADER, explained
 from sluice.core.deciding.guards import Blackout, Settings
@@ -99,8 +99,7 @@ def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
     assert len(thin) <= 240
     assert thin[-1][0] == 0.0
     assert thin[0][0] < -2860 * 60
-    odd = compacted(replace(grown(), history=grown().history[1:])).history
-    assert odd[-1][0] == 0.0
+    assert thinned(range(11), 4) == (1, 4, 7, 10)
 
 
 def test_wishes_are_forgotten_after_two_hours_and_never_come_from_the_future() -> None:

@@ -74,7 +74,7 @@ class Sluice:
         return self._smaller(case, choice)
 
     def _case(self, situation: Situation) -> Case | NoData:
-        upper, expected = upper_load(situation), expected_load(situation)
+        upper, expected = upper_load(situation, self.lead), expected_load(situation)
         capacity = known_capacity(situation, self.calm)
         if isinstance(upper, NoData):
             return upper
