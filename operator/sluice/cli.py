@@ -1,4 +1,4 @@
-"""The `sluice` command: each subcommand is wired here, or in `console.commands`, and does its work elsewhere.
+"""The `sluice` command: each subcommand is wired here, in `console.commands` or in `lab`, and does its work elsewhere.
 
 The operator's process starts here, too, so nothing is imported before the command that needs it is known.
 """
@@ -8,6 +8,7 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ import yaml
 
 from sluice import __version__, logs
 from sluice.console.trouble import Exit, Trouble
+from sluice.errors import InvalidSpec
 
 COMPLETE = "_SLUICE_COMPLETE"
 """The variable by which shells ask for completions."""
@@ -24,22 +26,24 @@ _REFERENCE = Path("docs/reference/streamjob.md")
 _METRICS = Path("docs/metrics.md")
 
 _FOR_PEOPLE = ("status", "top", "logs", "doctor", "version", "completion")
+_ELSEWHERE = {
+    **dict.fromkeys(_FOR_PEOPLE, "sluice.console.commands"),
+    "lab": "sluice.lab.commands",
+}
 
 
 class _Commands(click.Group):
-    """The commands of this file, and those of the console, which are imported when they are asked for."""
+    """The commands of this file, and those of the console and the lab, which are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Those for people first."""
-        return [*_FOR_PEOPLE, *super().list_commands(ctx)]
+        return [*_ELSEWHERE, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command by its name."""
-        if cmd_name not in _FOR_PEOPLE:
+        if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        from sluice.console import commands
-
-        found: click.Command = getattr(commands, cmd_name)
+        found: click.Command = getattr(import_module(_ELSEWHERE[cmd_name]), cmd_name)
         return found
 
 
@@ -78,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Trouble as error:
         click.echo(f"{program}: {error}", err=True)
         return error.code
+    except InvalidSpec as error:
+        click.echo(f"{program}: {error}", err=True)
+        return Exit.WRONG_USE
     return code
 
 

@@ -93,3 +93,19 @@ def test_a_command_that_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(words)
     assert caught.value.code == 2
+
+
+def test_what_a_policy_is_tried_in_needs_no_other_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["lab", "traces"]) == 0
+    assert "yahoo-sine (reporting): 6.0 h" in capsys.readouterr().out
+
+
+def test_a_wrong_word_for_the_lab_is_wrong_use_and_told_in_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["lab", "run", "sluices"]) == 2
+    told = capsys.readouterr().err
+    assert "policy: 'sluices': choose one of sluice, phoebe" in told
+    assert len(told.splitlines()) == 1
