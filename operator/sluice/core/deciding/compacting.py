@@ -33,7 +33,9 @@ MOST_RECENT, MOST_OLDER = 120, 120
 
 MOST_FORECAST = 60
 MOST_LATENCIES = 64
-MOST_CAPACITIES = 96
+MOST_CAPACITIES, MOST_SCALE_OUTS = 96, 40
+"""Measured capacities that are kept, and of how many scale-outs: a fit compares each with all others."""
+
 WISHES = 7200.0
 """Seconds for which former wishes are remembered."""
 
@@ -132,12 +134,14 @@ def _models(models: Models) -> Models:
 
 def _capacities(points: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     """The newest of each scale-out, equally many: those that are seldom used must not be forgotten."""
-    each = max(1, MOST_CAPACITIES // max(1, len({executors for executors, _ in points})))
+    newest = dict.fromkeys(executors for executors, _ in reversed(points))
+    known = frozenset(list(newest)[:MOST_SCALE_OUTS])
+    each = max(1, MOST_CAPACITIES // max(1, len(known)))
     kept: list[tuple[int, float]] = []
     count: Counter[int] = Counter()
     for executors, rate in reversed(points):
         count[executors] += 1
-        if count[executors] <= each:
+        if executors in known and count[executors] <= each:
             kept.append((executors, rate))
     return tuple(reversed(kept))
 

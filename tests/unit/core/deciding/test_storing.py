@@ -176,3 +176,10 @@ def test_an_explanation_names_the_guard_and_the_infeasible_target() -> None:
     lines = explained(situation, decide(situation, policy_named("sluice")))
     assert any("kept from it by cool-down: rescaled 5 s ago" in line for line in lines)
     assert any("smallest recovery target that can be kept" in line for line in lines)
+
+
+def test_of_very_many_sizes_the_newest_are_kept() -> None:
+    model = CapacityModel(points=tuple((size, 1000.0 * size) for size in range(1, 201)))
+    once = compacted(steady(models=replace(MODELS, capacity=model)))
+    assert [size for size, _ in once.models.capacity.points] == list(range(161, 201))
+    assert compacted(once) == once
