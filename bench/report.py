@@ -54,6 +54,8 @@ class Result:
     runs: Mapping[str, Sequence[Figure]]
     are_repeats: bool = True
     """Whether the runs measure the same thing, so that their median means something."""
+    notes: str = ""
+    """What else the page says below its table, in Markdown."""
 
     def medians(self) -> list[Figure]:
         """The median of each figure over all runs."""
@@ -134,9 +136,13 @@ def _page(result: Result, record: Json) -> str:
         f"Linux {host['kernel']}"
     )
     return (
-        f"# {result.title}\n\n{result.method}\n\n{_table(result)}\n\n"
+        f"# {result.title}\n\n{result.method}\n\n{_table(result)}\n\n{_notes(result)}"
         f"Settings: {settings}.\n\nTaken {record['taken']} on {where}; {software}.\n"
     )
+
+
+def _notes(result: Result) -> str:
+    return f"{result.notes}\n\n" if result.notes else ""
 
 
 def _table(result: Result) -> str:
