@@ -1,6 +1,6 @@
 """What the services need of the world outside, as narrow protocols. Adapters fulfil them; tests do, too."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -44,10 +44,17 @@ class Cluster(Protocol):
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
         """Read an object live. Raises NotFound."""
 
-    async def list(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
-    ) -> list[Json]:
-        """Read all objects of a namespace, or of the cluster."""
+    def each(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Json]:
+        """Read all objects of a namespace, or of the cluster, one after the other: thousands of them together take
+        more memory than the operator has.
+        """
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object. Raises Conflict if one of that name exists, InvalidSpec if it is refused."""

@@ -1,7 +1,7 @@
 """What the operator asks of the API server is what the chart allows it, with no right to spare that is dangerous."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,13 +48,21 @@ class Asked:
         self._note("get", resource, namespace, name)
         return await self._cluster.get(resource, namespace, name)
 
-    async def list(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
-    ) -> list[Json]:
+    async def each(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Json]:
         # What is listed is watched, too, by kopf.
         for verb in ("list", "watch"):
             self._note(verb, resource, namespace)
-        return await self._cluster.list(resource, namespace, selector=selector)
+        async for body in self._cluster.each(
+            resource, namespace, selector=selector, metadata_only=metadata_only
+        ):
+            yield body
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         self._note("create", resource, body["metadata"]["namespace"])
@@ -77,9 +85,11 @@ class Asked:
             self._note("create", resource, place)
         return await self._cluster.apply(resource, body, subresource=subresource)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> None:
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
+    ) -> None:
         self._note("delete", resource, namespace)
-        await self._cluster.delete(resource, namespace, name, uid=uid)
+        await self._cluster.delete(resource, namespace, name, uid=uid, by_force=by_force)
 
 
 async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:

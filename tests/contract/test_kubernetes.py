@@ -159,6 +159,13 @@ async def test_deleting_what_is_gone_or_another_one_by_now_is_done(code: int) ->
         await cluster.delete(PODS, "shop", "clicks", uid="pod-1")
 
 
+async def test_metadata_alone_are_asked_for_as_such() -> None:
+    server = Server(httpx.Response(200, json={"metadata": {}, "items": []}))
+    async with client(server) as cluster:
+        assert [body async for body in cluster.each(PODS, "shop", metadata_only=True)] == []
+    assert "as=PartialObjectMetadataList" in server.only.headers["Accept"]
+
+
 async def test_a_list_is_read_page_by_page() -> None:
     def page(names: str, rest: str = "") -> httpx.Response:
         items = [{"metadata": {"name": name}} for name in names]
@@ -166,7 +173,7 @@ async def test_a_list_is_read_page_by_page() -> None:
 
     server = Server(page("ab", "next"), page("cd", "last"), page("e"))
     async with client(server) as cluster:
-        found = await cluster.list(PODS, None, selector="sluice.dev/job")
+        found = [body async for body in cluster.each(PODS, None, selector="sluice.dev/job")]
     assert "".join(item["metadata"]["name"] for item in found) == "abcde"
     assert [request.url.path for request in server.requests] == ["/api/v1/pods"] * 3
     asked = [dict(request.url.params) for request in server.requests]
@@ -178,7 +185,7 @@ async def test_a_list_whose_later_pages_have_expired_gives_nothing_rather_than_a
     first: Json = {"metadata": {"continue": "next"}, "items": [POD]}
     async with client(Server(httpx.Response(200, json=first), status(410))) as cluster:
         with pytest.raises(ClusterUnavailable, match="410"):
-            await cluster.list(PODS, "shop")
+            _ = [body async for body in cluster.each(PODS, "shop")]
 
 
 async def test_a_token_that_was_rotated_is_used_from_the_next_request_on(tmp_path: Path) -> None:

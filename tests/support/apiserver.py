@@ -120,7 +120,7 @@ class ApiServer:
         if "watch" in request.query:
             self.selectors.add((resource.plural, namespace, selector))
             return await self._watch(request, resource.plural, namespace)
-        items = await self.cluster.list(resource, namespace, selector=selector)
+        items = [body async for body in self.cluster.each(resource, namespace, selector=selector)]
         return web.json_response({"metadata": {"resourceVersion": "1"}, "items": items})
 
     async def _watch(

@@ -3,7 +3,7 @@
 import copy
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,18 +95,21 @@ class MemoryCluster:
         self._answer("get", resource)
         return copy.deepcopy(self._find(resource, namespace, name))
 
-    async def list(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
-    ) -> list[Json]:
+    async def each(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Json]:
         """Read the objects that have all labels of the selector."""
         self._answer("list", resource)
-        return [
-            copy.deepcopy(body)
-            for (plural, place, _), body in self._objects.items()
-            if plural == resource.plural
-            and namespace in (None, place)
-            and _has_labels(body, selector)
-        ]
+        for (plural, place, _), body in list(self._objects.items()):
+            if plural != resource.plural or namespace not in (None, place):
+                continue
+            if _has_labels(body, selector):
+                yield copy.deepcopy({"metadata": body["metadata"]} if metadata_only else body)
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object."""

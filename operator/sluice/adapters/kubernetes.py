@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
 import httpx
@@ -13,8 +13,9 @@ from sluice.ports import Json, Resource
 
 FIELD_MANAGER = "sluice"
 
-_PAGE = 500
+_PAGE = 250
 _JSON = {"Content-Type": "application/json"}
+_METADATA_ONLY = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
 _APPLY = {"Content-Type": "application/apply-patch+yaml"}
 
 
@@ -50,19 +51,26 @@ class KubernetesCluster:
         """Read an object live. Raises NotFound."""
         return await self._call("GET", _path(resource, namespace, name))
 
-    async def list(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
-    ) -> list[Json]:
-        """Read all objects of a namespace, or of the cluster, page by page."""
-        items: list[Json] = []
+    async def each(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Json]:
+        """Read all objects of a namespace, or of the cluster, with one page in memory at a time."""
         query: dict[str, str] = {"limit": str(_PAGE), "labelSelector": selector}
+        headers = _METADATA_ONLY if metadata_only else _JSON
         while True:
-            page = await self._call("GET", _path(resource, namespace), query=query)
-            items += page["items"]
+            page = await self._call("GET", _path(resource, namespace), query=query, headers=headers)
+            for body in page["items"]:
+                yield body
             rest = page["metadata"].get("continue")
             if not rest:
-                return items
+                return
             query = {**query, "continue": rest}
+            del page, body
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object. Raises Conflict if one of that name exists."""

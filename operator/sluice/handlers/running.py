@@ -106,7 +106,9 @@ async def _wait_for_kinds(cluster: Cluster, namespaces: Sequence[str]) -> None:
     """Wait until StreamJobs are served: kopf looks once, and would not watch what comes later."""
     while True:
         try:
-            await cluster.list(STREAM_JOBS, namespaces[0] if namespaces else None)
+            place = namespaces[0] if namespaces else None
+            async for _ in cluster.each(STREAM_JOBS, place, metadata_only=True):
+                break
         except NotFound as error:
             log.warning("no StreamJobs are served, apply crds/streamjobs.yaml: %s", error)
         except ClusterUnavailable as error:

@@ -60,7 +60,9 @@ def kopf_settings() -> kopf.OperatorSettings:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
     settings.watching.connect_timeout = 10
-    settings.watching.chunk_size = 500
+    settings.watching.chunk_size = 250
+    # Each object has a task of kopf's for so long, which holds all that the last event told of it.
+    settings.queueing.idle_timeout = 0.1
     settings.watching.label_selectors["pods"] = names.JOB_LABEL
     settings.networking.request_timeout = 30
     settings.persistence.diffbase_storage = NoDifferences()

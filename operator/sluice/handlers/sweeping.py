@@ -61,8 +61,11 @@ class Sweeper:
         before = dict(self._known[resource])
         there: set[str] = set()
         for namespace in self._listed:
-            listed = await self._cluster.list(resource, namespace, selector=_SELECTORS[resource])
-            there.update(body["metadata"]["uid"] for body in listed)
+            listed = self._cluster.each(
+                resource, namespace, selector=_SELECTORS[resource], metadata_only=True
+            )
+            async for body in listed:
+                there.add(body["metadata"]["uid"])
         for uid, body in before.items():
             if uid not in there and self._known[resource].pop(uid, None) is not None:
                 log.info("%s %s has gone untold", resource.plural, body["metadata"]["name"])

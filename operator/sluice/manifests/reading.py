@@ -33,11 +33,8 @@ def is_running(pod: Json) -> bool:
     )
 
 
-def driver_pod(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> DriverPod:
-    """A driver pod; `canonical` fills in the defaults of the spec that it was made from.
-
-    The defaults must be today's: a field that a newer operator added is no change of the spec.
-    """
+def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
+    """A driver pod that was made from this spec."""
     metadata, status = pod["metadata"], pod.get("status", {})
     state = _container_state(status)
     running = state.get("running", {})
@@ -55,7 +52,7 @@ def driver_pod(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> Driv
         node=pod.get("spec", {}).get("nodeName"),
         ended=_termination(state.get("terminated"), status),
         obstacle=_obstacle(state, status),
-        document=_document(metadata, canonical),
+        document=document,
     )
 
 
@@ -109,11 +106,13 @@ def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:
     return None
 
 
-def _document(
-    metadata: Json, canonical: Callable[[object], dict[str, Any]]
-) -> dict[str, Any] | None:
+def document_of(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> dict[str, Any] | None:
+    """The spec that a driver pod was made from; `canonical` fills in its defaults.
+
+    The defaults must be today's: a field that a newer operator added is no change of the spec.
+    """
     try:
-        return canonical(json.loads(metadata["annotations"][names.SPEC_ANNOTATION]))
+        return canonical(json.loads(pod["metadata"]["annotations"][names.SPEC_ANNOTATION]))
     except (KeyError, ValueError):
         return None
 

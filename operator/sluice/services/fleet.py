@@ -2,8 +2,12 @@
 
 Nothing here is the only copy of anything. It answers *what should I look at*; before something that cannot be
 taken back, the API server is asked.
+
+There can be thousands of jobs, so each spec is kept once, as it was understood: the resource has it in place of what
+the API server sent, and so has the driver that was made from it.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,12 +22,15 @@ from sluice.manifests.status import read_record
 
 Json = dict[str, Any]
 
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
 
 class Fleet:
     """All StreamJobs, their driver pods, and how many executors each has."""
 
     def __init__(self) -> None:
         self._jobs: dict[JobKey, Json] = {}
+        self._declared: dict[JobKey, StreamJob | InvalidSpec] = {}
         self._drivers: dict[JobKey, DriverPod] = {}
         self._executors: dict[JobKey, set[str]] = {}
         self._ended: dict[JobKey, tuple[str, int]] = {}
@@ -40,6 +47,10 @@ class Fleet:
         """The StreamJob as last seen."""
         return self._jobs.get(key)
 
+    def declared(self, key: JobKey) -> StreamJob | InvalidSpec:
+        """What a job's spec means, or why it means nothing. Raises KeyError for a job that is not known."""
+        return self._declared[key]
+
     def driver(self, key: JobKey) -> DriverPod | None:
         """The driver pod as last seen."""
         return self._drivers.get(key)
@@ -55,14 +66,16 @@ class Fleet:
 
     def see_job(self, resource: Mapping[str, Any]) -> JobKey:
         """Take in a StreamJob; an older version than the known one changes nothing."""
-        metadata = {k: v for k, v in resource["metadata"].items() if k != "managedFields"}
+        metadata = _slim(resource["metadata"])
         key = JobKey(metadata["namespace"], metadata["name"])
         known = self._jobs.get(key)
         if known is not None and _is_older(metadata, known["metadata"]):
             return key
         if known is not None and known["metadata"]["uid"] != metadata["uid"]:
             self._leave(key, known["metadata"]["uid"])
-        self._jobs[key] = {**resource, "metadata": metadata}
+        status = _interned(resource.get("status") or {})
+        self._jobs[key] = {**resource, "metadata": metadata, "status": status}
+        self._understand(key, known)
         self._declare(key)
         return key
 
@@ -73,6 +86,7 @@ class Fleet:
         known = self._jobs.get(key)
         if known is not None and known["metadata"]["uid"] == metadata["uid"]:
             del self._jobs[key]
+            del self._declared[key]
             self._ended.pop(key, None)
             self._leave(key, metadata["uid"])
         return key
@@ -100,7 +114,7 @@ class Fleet:
             return key
         if "status" in pod:
             # The last that a watch tells of a pod may be the first that we see of its end.
-            self._note_end(key, reading.driver_pod(pod, _canonical))
+            self._note_end(key, reading.driver_pod(pod, None))
         known = self._drivers.get(key)
         if known is not None and known.uid == pod["metadata"]["uid"]:
             del self._drivers[key]
@@ -115,14 +129,33 @@ class Fleet:
         """Enter that a job starts on its checkpoint, before anybody else can decide to."""
         self.claims.put(_claimant(job, record))
 
+    def _understand(self, key: JobKey, before: Json | None) -> None:
+        """Read the spec, unless it is the one that was read before: most changes are of the status."""
+        resource, known = self._jobs[key], self._declared.get(key)
+        if known is None or before is None or not _says_the_same(resource, before):
+            try:
+                known = convert.streamjob(resource)
+            except InvalidSpec as error:
+                known = error.with_traceback(None)
+            self._declared[key] = known
+        if isinstance(known, StreamJob):
+            resource["spec"] = known.document
+
+    def _document(self, key: JobKey, pod: Mapping[str, Any]) -> Mapping[str, object] | None:
+        """The spec that a driver was made from: its pod's, which does not change, and mostly the job's present one."""
+        known = self._drivers.get(key)
+        if known is not None and known.uid == pod["metadata"]["uid"]:
+            return known.document
+        document, job = reading.document_of(pod, _canonical), self._declared.get(key)
+        is_present = isinstance(job, StreamJob) and job.document == document
+        return job.document if is_present and isinstance(job, StreamJob) else document
+
     def _declare(self, key: JobKey) -> None:
         """Enter the claim of a job: what it holds, else what it declares."""
-        resource = self._jobs[key]
-        record = read_record(resource.get("status") or {})
-        try:
-            job = convert.streamjob(resource)
-        except InvalidSpec:
+        job = self._declared[key]
+        if isinstance(job, InvalidSpec):
             return
+        record = read_record(self._jobs[key].get("status") or {})
         if not record.incarnation or record.checkpoint is None:
             self.claims.put(_claimant(job, record))
             return
@@ -138,7 +171,7 @@ class Fleet:
         )
 
     def _see_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
-        driver = reading.driver_pod(pod, _canonical)
+        driver = reading.driver_pod(pod, self._document(key, pod))
         self._drivers[key] = driver
         self._note_end(key, driver)
         job = self._jobs.get(key)
@@ -180,6 +213,33 @@ class Fleet:
             running.discard(name)
             if not running:
                 del self._executors[key]
+
+
+def _slim(metadata: Mapping[str, Any]) -> Json:
+    """What is needed of metadata: not who wrote which field, and not the object once more as kubectl keeps it."""
+    slim = {name: part for name, part in metadata.items() if name != "managedFields"}
+    annotations = metadata.get("annotations") or {}
+    slim["annotations"] = {
+        name: text for name, text in annotations.items() if name != _LAST_APPLIED
+    }
+    return slim
+
+
+def _interned(node: Any) -> Any:
+    """The same with each name of a field in memory once for all jobs."""
+    if isinstance(node, Mapping):
+        return {sys.intern(name): _interned(part) for name, part in node.items()}
+    if isinstance(node, list):
+        return [_interned(part) for part in node]
+    return node
+
+
+def _says_the_same(one: Json, other: Json) -> bool:
+    """Whether two versions of a job have the same spec: the API server counts its changes."""
+    return all(
+        one["metadata"].get(part) == other["metadata"].get(part)
+        for part in ("uid", "generation", "annotations")
+    )
 
 
 def _claimant(job: StreamJob, record: Record) -> Claimant:

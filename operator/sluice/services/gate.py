@@ -3,7 +3,7 @@
 A look at a job takes several calls; leadership can end between any two of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from sluice.errors import ClusterUnavailable
@@ -22,11 +22,19 @@ class LeaderOnly:
         """Read an object live."""
         return await self._cluster.get(resource, namespace, name)
 
-    async def list(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
-    ) -> list[Json]:
+    async def each(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Json]:
         """Read all objects."""
-        return await self._cluster.list(resource, namespace, selector=selector)
+        async for body in self._cluster.each(
+            resource, namespace, selector=selector, metadata_only=metadata_only
+        ):
+            yield body
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,9 +133,9 @@ class Operator:
         self._poller.use_key(key)
         self._reconciler.start_afresh()
         for namespace in self._scope.listed:
-            _see_each(self.fleet.see_job, await self._cluster.list(STREAM_JOBS, namespace))
-            pods = await self._cluster.list(PODS, namespace, selector=names.JOB_LABEL)
-            _see_each(self.fleet.see_pod, pods)
+            await _see_each(self.fleet.see_job, self._cluster.each(STREAM_JOBS, namespace))
+            pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)
+            await _see_each(self.fleet.see_pod, pods)
         for job in self.fleet:
             self._queue.add(job)
         log.info("looking after %d jobs", len(self.fleet))
@@ -152,9 +152,9 @@ class Operator:
             self._queue.add(key)
 
 
-def _see_each(see: Callable[[Json], object], bodies: Sequence[Json]) -> None:
+async def _see_each(see: Callable[[Json], object], bodies: AsyncIterator[Json]) -> None:
     """One object that cannot be read must not keep the operator from all others."""
-    for body in bodies:
+    async for body in bodies:
         try:
             see(body)
         except Exception:

@@ -19,6 +19,10 @@ OLDEST = timedelta(seconds=30)
 """A report older than this says nothing about now."""
 
 
+LONG_SILENT = 6
+"""Questions in a row without an answer, with pauses that grow to a minute, after which a report is older than that."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """How often agents are asked: every `interval` seconds, but all together at most `per_second`."""
@@ -38,6 +42,11 @@ class _Answer:
     report: AgentReport | None = None
     silence: str | None = None
     silent: int = 0
+
+
+def _is_as_silent_as(answer: _Answer, before: _Answer) -> bool:
+    """Whether nothing is new: it has been silent for so long that its last report is too old by now, too."""
+    return answer.silent > LONG_SILENT and answer.silence == before.silence
 
 
 class Poller:
@@ -94,7 +103,8 @@ class Poller:
             before = _Answer(driver_uid=driver.uid)
         answer = await self._answer(driver.address, driver, before)
         self._answers[key] = answer
-        self._told(key)
+        if not _is_as_silent_as(answer, before):
+            self._told(key)
         pause = self._pace.pause(len(self._fleet))
         return max(pause, min(float(2**answer.silent), self._pace.longest_retry))
 

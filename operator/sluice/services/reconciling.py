@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from sluice import logs
-from sluice.api import convert
 from sluice.core import lifecycle, reporting
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import settle
@@ -102,10 +101,9 @@ class Reconciler:
             return None
         record = self._recall(key, resource)
         seen, now = self._look(key), self._clock.now()
-        try:
-            job = convert.streamjob(resource)
-        except InvalidSpec as error:
-            return await self._report_invalid(resource, record, seen, error, now)
+        job = self._fleet.declared(key)
+        if isinstance(job, InvalidSpec):
+            return await self._report_invalid(resource, record, seen, job, now)
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)

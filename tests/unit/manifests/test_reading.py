@@ -25,7 +25,7 @@ def pod(*, annotations: dict[str, str] | None = None, **status: Any) -> dict[str
 
 
 def read(stored: dict[str, Any]) -> DriverPod:
-    return reading.driver_pod(stored, convert.spec_document)
+    return reading.driver_pod(stored, reading.document_of(stored, convert.spec_document))
 
 
 def state(**state: Any) -> list[dict[str, Any]]:

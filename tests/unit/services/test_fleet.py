@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from sluice.core.application import JobKey
+from sluice.core.application import JobKey, StreamJob
 from sluice.core.record import Record
+from sluice.errors import InvalidSpec
 from sluice.manifests import pods as manifests
 from sluice.services.fleet import Fleet
 from tests.support import pods
@@ -75,6 +76,56 @@ def test_the_deletion_of_a_former_driver_does_not_take_the_present_one_away() ->
     assert fleet.driver(KEY) is not None
     fleet.lose_pod(driver_pod(uid="pod-2"))
     assert fleet.driver(KEY) is None
+
+
+def test_a_spec_is_in_memory_once_for_the_job_and_its_driver() -> None:
+    fleet = Fleet()
+    fleet.see_job(resource())
+    fleet.see_pod(driver_pod())
+    known, seen, declared = fleet.job(KEY), fleet.driver(KEY), fleet.declared(KEY)
+    assert known is not None
+    assert seen is not None
+    assert isinstance(declared, StreamJob)
+    assert known["spec"] is declared.document
+    assert seen.document is declared.document
+
+
+def test_a_driver_of_another_spec_keeps_that_one() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod())
+    fleet.see_job(resource(suspend=True))
+    seen, declared = fleet.driver(KEY), fleet.declared(KEY)
+    assert seen is not None
+    assert isinstance(declared, StreamJob)
+    assert seen.document == job().document != declared.document
+
+
+def test_a_spec_is_understood_again_when_it_or_an_annotation_changes() -> None:
+    fleet = Fleet()
+    fleet.see_job(version(resource(), 1))
+    first = fleet.declared(KEY)
+    fleet.see_job(version({**resource(), "status": {"phase": "Running"}}, 2))
+    assert fleet.declared(KEY) is first
+    allowed = resource(annotations={"sluice.dev/allow-migration": "elsewhere"})
+    fleet.see_job(version(allowed, 3))
+    declared = fleet.declared(KEY)
+    assert isinstance(declared, StreamJob)
+    assert declared.allowed_migration == "elsewhere"
+    fleet.see_job(version(resource(generation=2, executors={"min": 3, "max": 1}), 4))
+    assert isinstance(fleet.declared(KEY), InvalidSpec)
+
+
+def test_what_others_keep_in_the_metadata_is_not_kept() -> None:
+    fleet = Fleet()
+    body = resource(
+        annotations={"kubectl.kubernetes.io/last-applied-configuration": "{}", "a": "b"}
+    )
+    body["metadata"]["managedFields"] = [{"manager": "kubectl"}]
+    fleet.see_job(body)
+    known = fleet.job(KEY)
+    assert known is not None
+    assert "managedFields" not in known["metadata"]
+    assert known["metadata"]["annotations"] == {"a": "b"}
 
 
 def test_the_end_of_a_driver_is_remembered_when_its_pod_is_gone() -> None:

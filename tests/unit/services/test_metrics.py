@@ -169,7 +169,7 @@ def test_what_a_job_does_not_declare_is_left_out() -> None:
 
 def test_a_duration_of_other_rules_is_not_known() -> None:
     told = told_job()
-    changed = resource(slo={"window": "a month"})
+    changed = resource(slo={"window": "a month"}, generation=2)
     changed["metadata"]["resourceVersion"] = "2"
     told.fleet.see_job(changed)
     assert samples(told.registry, "sluice_job_slo_window_seconds") == {}

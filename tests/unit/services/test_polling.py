@@ -88,6 +88,19 @@ async def test_what_one_incarnation_told_says_nothing_of_the_next() -> None:
 
 
 @in_virtual_time
+async def test_a_job_whose_agent_is_silent_for_long_is_left_alone_until_it_speaks() -> None:
+    async with world() as here:
+        await running(here)
+        await asyncio.sleep(300)
+        here.told.clear()
+        await asyncio.sleep(300)
+        assert here.told == []
+        here.agents.reports[pods.ADDRESS] = report()
+        await asyncio.sleep(120)
+        assert here.told != []
+
+
+@in_virtual_time
 async def test_an_answer_for_another_incarnation_is_no_answer() -> None:
     async with world() as here:
         here.agents.reports[pods.ADDRESS] = report(incarnation=9)

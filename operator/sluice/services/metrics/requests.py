@@ -1,6 +1,6 @@
 """The Kubernetes API with each request measured."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from sluice.ports import Cluster, Json, Resource
@@ -19,12 +19,20 @@ class MeasuredCluster:
         with self._instruments.requesting("get", resource.plural):
             return await self._cluster.get(resource, namespace, name)
 
-    async def list(
-        self, resource: Resource, namespace: str | None, *, selector: str = ""
-    ) -> list[Json]:
-        """Read all objects, counted once whatever the number of pages."""
+    async def each(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        *,
+        selector: str = "",
+        metadata_only: bool = False,
+    ) -> AsyncIterator[Json]:
+        """Read all objects, counted once whatever the number of pages and with the time that the reader takes."""
         with self._instruments.requesting("list", resource.plural):
-            return await self._cluster.list(resource, namespace, selector=selector)
+            async for body in self._cluster.each(
+                resource, namespace, selector=selector, metadata_only=metadata_only
+            ):
+                yield body
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object."""
