@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sluice.core.deciding.situation import Bounds
-from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.series import NoData
 from sluice.core.simulation.learning import Experience, fitted_overhead
@@ -55,6 +55,31 @@ def test_short_batches_tell_the_overhead_and_no_capacity() -> None:
         now=1200,
     )
     assert isinstance(found.models.capacity.fitted(), NoData)
+
+
+def test_hours_of_idle_batches_tell_no_capacity_however_noisy_they_are() -> None:
+    chance = np.random.default_rng(1)
+    idle = [
+        replace(
+            report(10.0 * number, float(chance.poisson(10))),
+            seconds=0.8 * float(chance.lognormal(0, 0.05)),
+        )
+        for number in range(720)
+    ]
+    found = Experience()
+    for place in range(0, len(idle), 3):
+        found = found.with_batches(idle[place : place + 3], now=idle[place].end)
+    assert found.overhead == pytest.approx(0.8, rel=0.02)
+    assert not found.models.capacity.points
+
+
+def test_a_capacity_of_zero_explains_no_batch() -> None:
+    falling = CapacityModel(points=((2, 10.0), (3, 1000.0), (4, 2000.0)))
+    capacity = falling.fitted()
+    assert isinstance(capacity, Capacity)
+    batch = replace(report(0.0, 1000), executors=1)
+    assert capacity.rate(1) == 0
+    assert Experience().expected(batch, capacity) == batch.seconds
 
 
 def test_cold_batches_tell_nothing() -> None:

@@ -1,7 +1,7 @@
 """Models from what was seen of a running job: batches, latencies, and what followed an outage.
 
     overhead    the seconds that a batch takes without rows: what batches of different sizes have in common
-    capacity    rows per second beyond the overhead, of warm batches that are long enough to tell
+    capacity    rows per second beyond the overhead, of warm batches that work on their rows for long enough to tell
     latency     while nothing has changed for a while
     downtime    from the loss until the next batch begins, and what that batch takes longer than its rows explain
 
@@ -18,7 +18,7 @@ from sluice.core.deciding.situation import Models
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
-from sluice.core.series import NoData
+from sluice.core.series import Measured, NoData
 from sluice.core.simulation.metrics import BatchReport
 
 SPACING = 10.0
@@ -30,7 +30,10 @@ LATENCY_WINDOW = 120.0
 """Seconds that one observation of each sums up."""
 
 SURE = 0.1
-"""A batch tells the capacity if the error of the overhead is below this share of the rest."""
+"""Batches tell the capacity if noise and the error of their overheads are below this share of the rest."""
+
+INEXACT = 0.02
+"""No overhead is known better than to that share: batches without rows must not look like slow ones."""
 
 UNEXPECTED = 1.25
 """A batch that is so many times as long as its rows explain was held up."""
@@ -52,10 +55,14 @@ class Overhead:
     seconds: float
     error: float
 
-    def lets_tell(self, batch: BatchReport) -> bool:
-        """Whether the rest of a batch says how fast its rows were."""
-        rest = batch.seconds - self.seconds
-        return batch.rows > 0 and self.error < SURE * rest
+    def capacity(self, batches: Sequence[BatchReport]) -> Measured:
+        """Rows per second beyond the overhead, if these batches can tell."""
+        worked = sum(batch.seconds for batch in batches) - len(batches) * self.seconds
+        noise = NOISE * math.hypot(*(batch.seconds for batch in batches))
+        error = len(batches) * max(self.error, INEXACT * self.seconds)
+        if math.hypot(noise, error) >= SURE * worked:
+            return NoData("batches of so few rows say nothing of the capacity")
+        return sum(batch.rows for batch in batches) / worked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +112,8 @@ class Experience:
 
     def expected(self, batch: BatchReport, capacity: Capacity | NoData) -> float:
         """The seconds that its rows explain; all of them, where nothing is known."""
-        if isinstance(capacity, NoData):
-            return batch.seconds
-        return self.overhead + batch.rows / capacity.rate(batch.executors)
+        rate = 0.0 if isinstance(capacity, NoData) else capacity.rate(batch.executors)
+        return self.overhead + batch.rows / rate if rate > 0 else batch.seconds
 
     def _with_outage_of(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         found, capacity = self, self.models.capacity.fitted()
@@ -168,15 +174,11 @@ def measured_capacities(
     batches: Iterable[BatchReport], overhead: Overhead
 ) -> tuple[tuple[int, float], ...]:
     """Rows per second beyond the overhead, for each number of executors with batches that can tell."""
-    telling = [batch for batch in batches if overhead.lets_tell(batch)]
-    return tuple(
-        (
-            executors,
-            sum(batch.rows for batch in group)
-            / sum(batch.seconds - overhead.seconds for batch in group),
-        )
-        for executors, group in sorted(_by_executors(telling).items())
+    measured = (
+        (executors, overhead.capacity(group))
+        for executors, group in sorted(_by_executors(batches).items())
     )
+    return tuple((executors, rate) for executors, rate in measured if not isinstance(rate, NoData))
 
 
 def fitted_overhead(batches: Sequence[BatchReport]) -> Overhead:
@@ -193,8 +195,8 @@ def fitted_overhead(batches: Sequence[BatchReport]) -> Overhead:
     for group in _by_executors(batches).values():
         more_above, more_below = _evidence(group)
         above, below = above + more_above, below + more_below
-    seconds = min(max(above / below, 0.0), shortest)
-    return Overhead(seconds=seconds, error=NOISE / math.sqrt(below))
+    # It may well be longer than the shortest batch: that one was short by chance.
+    return Overhead(seconds=max(above / below, 0.0), error=NOISE / math.sqrt(below))
 
 
 def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:
