@@ -102,7 +102,12 @@ def start_program(paths: Paths, record: Record, name: str, progress: Progress) -
     """Start a program of the control plane, and wait until it does its work again."""
     storage = controlplane.storage(paths, record.programs)
     known = {
-        program.name: program for program in (*storage, *controlplane.controllers(paths, record))
+        program.name: program
+        for program in (
+            *storage,
+            *controlplane.controllers(paths, record),
+            controlplane.metrics_server(paths, record),
+        )
     }
     started = supervising.ensure(paths, CONTROL_PLANE, known[name])
     _wait_working(paths, known[name])

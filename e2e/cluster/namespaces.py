@@ -28,7 +28,7 @@ from e2e.cluster import (
     requirements,
     supervising,
 )
-from e2e.cluster.host import run
+from e2e.cluster.host import run, succeeds
 from e2e.cluster.layout import CONTROL_PLANE, Machine, Paths
 from e2e.cluster.progress import Progress
 from e2e.cluster.records import Record
@@ -95,7 +95,8 @@ def _start_control_plane(paths: Paths, record: Record) -> bool:
     changed |= _ensure_all(paths, controlplane.controllers(paths, record))
     if changed:
         _apply_addons(paths, record)
-    return changed
+        _wait_rights(paths, record)
+    return changed | _ensure_all(paths, [controlplane.metrics_server(paths, record)])
 
 
 def _ensure_all(paths: Paths, programs: Sequence[supervising.Program]) -> bool:
@@ -112,6 +113,21 @@ def _apply_addons(paths: Paths, record: Record) -> None:
     )
     client = [str(record.programs / "kubectl"), "--kubeconfig", str(paths.kubeconfig)]
     run([*client, "apply", "--server-side", "--force-conflicts", "-f", "-"], text=manifest)
+
+
+def _wait_rights(paths: Paths, record: Record) -> None:
+    """Wait until the API server acts on the addons' roles, which it notices a moment later."""
+    question = (
+        *("auth", "can-i", "get", "configmaps/extension-apiserver-authentication"),
+        *("--namespace", "kube-system", "--as", "system:metrics-server"),
+    )
+    client = [str(record.programs / "kubectl"), "--kubeconfig", str(paths.kubeconfig)]
+    readiness.wait_for(
+        paths,
+        CONTROL_PLANE,
+        lambda: succeeds([*client, *question]),
+        "metrics-server should have its rights",
+    )
 
 
 def prepare_node(paths: Paths, node: Machine) -> bool:

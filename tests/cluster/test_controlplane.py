@@ -30,7 +30,10 @@ def test_only_the_administrator_and_the_api_server_may_do_everything() -> None:
 
 def test_every_program_has_a_user_of_its_own() -> None:
     users = {each.name for each in pki.certificates() if each.extension == pki.CLIENT}
-    programs = controlplane.controllers(PATHS, RECORD)
+    programs = (
+        *controlplane.controllers(PATHS, RECORD),
+        controlplane.metrics_server(PATHS, RECORD),
+    )
     commands = " ".join(word for program in programs for word in program.command)
 
     for name in ("kube-controller-manager", "kube-scheduler", "metrics-server"):
