@@ -160,7 +160,7 @@ async def test_deleting_what_is_gone_or_another_one_by_now_is_done(code: int) ->
 
 
 async def test_metadata_alone_are_asked_for_as_such() -> None:
-    server = Server(httpx.Response(200, json={"metadata": {}, "items": []}))
+    server = Server(httpx.Response(200, json={"metadata": {}, "items": None}))
     async with client(server) as cluster:
         assert [body async for body in cluster.each(PODS, "shop", metadata_only=True)] == []
     assert "as=PartialObjectMetadataList" in server.only.headers["Accept"]

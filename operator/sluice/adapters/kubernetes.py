@@ -64,13 +64,14 @@ class KubernetesCluster:
         headers = _METADATA_ONLY if metadata_only else _JSON
         while True:
             page = await self._call("GET", _path(resource, namespace), query=query, headers=headers)
-            for body in page["items"]:
+            # Of metadata alone, no object is null and not an empty list.
+            for body in page["items"] or ():
                 yield body
             rest = page["metadata"].get("continue")
             if not rest:
                 return
             query = {**query, "continue": rest}
-            del page, body
+            del page
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object. Raises Conflict if one of that name exists."""
