@@ -58,17 +58,17 @@ class Keeper:
 
     def run(self) -> None:
         """Take the Lease, then hold it."""
-        driver = os.pidfd_open(self._driver)
-        if not self._take(lambda: _is_readable(driver, _TRY_AGAIN_SECONDS)):
+        end = _end_of(self._driver)
+        if not self._take(lambda: bool(_readable(end, _TRY_AGAIN_SECONDS))):
             return
         threading.Thread(target=self._renew_always, daemon=True).start()
         _say("held")
-        while not _is_readable(driver, 0):
+        while True:
+            ready = _readable([*end, sys.stdin.fileno()], _LOOK_SECONDS)
             if now() > holding.deadline(self._renewed, self._seconds):
-                self._end(
-                    f"the Lease could not be renewed: {self._trouble or 'everything stood still'}"
-                )
-            if _is_readable(sys.stdin.fileno(), _LOOK_SECONDS) and self._asked_to_release():
+                why = self._trouble or "everything stood still"
+                self._end(f"the Lease could not be renewed: {why}")
+            if ready and (ready[0] in end or self._asked_to_release()):
                 return
 
     def _take(self, driver_ends: Callable[[], bool]) -> bool:
@@ -154,8 +154,19 @@ class Keeper:
         os._exit(97)
 
 
-def _is_readable(descriptor: int, seconds: float) -> bool:
-    return bool(select.select([descriptor], [], [], seconds)[0])
+def _end_of(process: int) -> list[int]:
+    """What becomes readable when a process ends; nothing where the kernel, or a sandbox, does not offer it. Then
+    the closed input tells of the driver's end, if no child that it forked keeps it open.
+    """
+    try:
+        return [os.pidfd_open(process)]
+    except (AttributeError, OSError):
+        return []
+
+
+def _readable(descriptors: list[int], seconds: float) -> list[int]:
+    """Those that can be read, as soon as there is one, and after so many seconds anyway."""
+    return select.select(descriptors, [], [], seconds)[0]
 
 
 def _say(word: str) -> None:
