@@ -64,7 +64,7 @@ def choose(
     goals: Goals,
 ) -> Choice:
     """Choose the smallest candidate that reaches the goals; if there is none, the one with most capacity."""
-    useful = capacity.useful(_with_fewer_waves(candidates, capacity.curve.slots))
+    useful = worth_having(candidates, capacity)
     # Far from what was measured the range widens faster than the capacity grows. More executors are no loss, though.
     sure = accumulate((capacity.estimate(executors).low for executors in useful), max)
     surely = dict(zip(useful, sure, strict=True))
@@ -85,6 +85,11 @@ def choose(
     tried(present)
     ordered = tuple(seen[executors] for executors in sorted(seen))
     return Choice(chosen=seen[useful[chosen]], best=best, goals=goals, seen=ordered)
+
+
+def worth_having(candidates: Iterable[int], capacity: Capacity) -> tuple[int, ...]:
+    """The candidates that have more capacity than each smaller one, in ascending order."""
+    return capacity.useful(_with_fewer_waves(candidates, capacity.curve.slots))
 
 
 def _with_fewer_waves(candidates: Iterable[int], slots: Slots) -> list[int]:

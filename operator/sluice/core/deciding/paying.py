@@ -1,8 +1,8 @@
 """What a rescale costs in outage, by the better of its ways, and whether it pays.
 
-A second without processing is priced in executor-seconds: so many times the executors that the job needs at the
-highest load that is remembered. What an outage costs in these is the inventory of an (s, S) policy (Scarf, 1960): so
-many executors too many for one horizon are as good as one outage more.
+A second of outage is priced in executor-seconds: so many times the executors that the job has, or then will have. With
+that price a change of size is an order in an inventory of executors (s, S; Scarf, 1960): too many of them for a while
+may be cheaper than one rescale more. Under a need that grows steadily, the cheapest step is that of Harris (1913).
 """
 
 import math
@@ -17,12 +17,19 @@ from sluice.core.modelling.rescaling import Path, rescale_cost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescale:
-    """The way of a rescale, the seconds from its begin until the job has caught up, and what that costs."""
+    """The way of a rescale, the seconds from its begin until all is caught up, and its cost in executor-seconds."""
 
     path: Path
     outage: float
-    price: float
-    """Executors too many, for one horizon, that are as good as this outage."""
+    cost: float
+
+    def break_even(self, horizon: float) -> float:
+        """So many executors too many until the horizon are as good as this rescale."""
+        return self.cost / (horizon - self.outage) if self.outage < horizon else INFINITE
+
+    def reserve(self, growth: float) -> float:
+        """So many executors beyond the need are cheapest, if the need grows by so many each second."""
+        return math.sqrt(2 * growth * self.cost) if growth > 0 else 0.0
 
 
 def cheapest_rescale(
@@ -33,18 +40,8 @@ def cheapest_rescale(
     rate = capacity.rate(executors)
     outages = {path: _outage(situation, trial, rate, path) for path in paths}
     path = min(paths, key=lambda path: outages[path])
-    paid = INFINITE
-    if outages[path] < trial.horizon:
-        size = _largest_need(situation, rate / executors)
-        paid = price * outages[path] * size / (trial.horizon - outages[path])
-    return Rescale(path=path, outage=outages[path], price=paid)
-
-
-def _largest_need(situation: Situation, each: float) -> int:
-    """The executors of so many rows per second each for the highest load that is remembered."""
-    highest = max((rate for _, rate in situation.history), default=0.0)
-    needed = math.ceil(min(highest / each, 1e9)) if each > 0 else situation.executors
-    return situation.bounds.clipped(needed)
+    size = max(executors, situation.executors)
+    return Rescale(path=path, outage=outages[path], cost=price * outages[path] * size)
 
 
 def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> float:

@@ -132,6 +132,42 @@ def test_growing_by_a_restart_looks_further_ahead() -> None:
     assert restarted.executors > restarted.wanted > live.executors
 
 
+def test_growing_by_a_restart_allows_for_more_load_than_there_is() -> None:
+    live = steady(100_000, executors=4)
+    assert SLUICE(replace(live, live=False)).executors > SLUICE(live).executors
+
+
+def test_growing_again_soon_after_a_restart_takes_a_larger_step() -> None:
+    situation = steady(100_000, executors=6, live=False)
+    soon, late = (
+        SLUICE(replace(situation, since_rescale=since)).executors for since in (180.0, 86_400.0)
+    )
+    assert soon > late + 3
+
+
+def test_growing_by_a_restart_takes_no_executors_that_have_no_task() -> None:
+    model = CapacityModel(
+        slots=replace(MODELS.capacity.slots, tasks=24),
+        points=tuple((s, 16_000.0 * 24 / -(-24 // s)) for s in (2, 4, 6, 8, 12, 24)),
+    )
+    models = replace(MODELS, capacity=model)
+    chosen = {
+        SLUICE(steady(rate, 2, models=models, live=False, since_rescale=300.0)).executors
+        for rate in range(1_000, 250_000, 5_000)
+    }
+    assert chosen <= {2, 3, 4, 5, 6, 8, 12, 24}
+
+
+def test_shrinking_by_a_restart_saves_more_than_a_rescale_costs() -> None:
+    least = next(
+        rate
+        for rate in range(10_000, 200_000, 1_000)
+        if SLUICE(steady(rate, executors=20, wishes=wishes(2), live=False)).executors == 20
+    )
+    live = steady(least, executors=20, wishes=wishes(2))
+    assert SLUICE(live).executors <= 20 - 3
+
+
 def test_the_way_with_the_shorter_outage_is_taken() -> None:
     slow = Downtimes()
     for _ in range(5):

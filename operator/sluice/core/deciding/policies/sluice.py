@@ -12,7 +12,7 @@ without a profile for `starting`.
 from dataclasses import dataclass, replace
 
 from sluice.core.deciding.assessing import INFINITE, Goals, Trial, moments
-from sluice.core.deciding.choosing import Choice, choose
+from sluice.core.deciding.choosing import Choice, choose, worth_having
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
 from sluice.core.deciding.outlook import backlog, expected_load, peak, upper_load
@@ -44,7 +44,9 @@ class Sluice:
     lead: float = 300.0
     """What is needed within that time is needed now: a rescale takes its time, too."""
     horizon: float = 900.0
-    """What is needed within that time is not taken away, and a rescale must pay within it."""
+    """What is needed within that time is not taken away."""
+    payback: float = 1200.0
+    """A rescale must pay within that time."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
     downtime_share: float = 0.6
@@ -59,8 +61,10 @@ class Sluice:
     """A backlog is to be drained within the recovery target, or else within this."""
     foresight: float = 4.0
     """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
+    headroom: float = 0.1
+    """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
     outage_price: float = 5.0
-    """A second without processing is worth so many seconds of all executors that the highest load needs."""
+    """A second of outage is worth so many seconds of all executors."""
 
     def __call__(self, situation: Situation) -> Decision:
         """Decide for a job as it is now."""
@@ -140,18 +144,25 @@ class Sluice:
         return _decision(case, soon, rescale, wanted, executors, reason)
 
     def _lasting(self, case: Case, soon: Choice, later: Choice, rescale: Rescale) -> int:
-        """What is needed soon, and of what is needed later as much as an outage is worth."""
+        """What is needed soon, and of what is needed later as much as is cheaper than another rescale."""
         needed, foreseen = soon.chosen.executors, later.chosen.executors
-        if rescale.path is Path.RESTART:
-            load = case.later.load.scaled(self._growth(case.later))
-            trend = self._choice(case, _over(case.later, load, self.horizon))
-            foreseen = trend.chosen.executors
-        return max(needed, int(min(foreseen, needed + rescale.price)))
+        if rescale.path is Path.LIVE:
+            return max(needed, int(min(foreseen, needed + rescale.break_even(self.payback))))
+        ahead = self.foresight * self.horizon
+        load = case.soon.load.scaled(self._growth(case.later))
+        trend = self._choice(case, _over(case.soon, load, self.lead))
+        foreseen = max(foreseen, trend.chosen.executors)
+        growth = max((foreseen - needed) / ahead, _seen_growth(case.situation, needed))
+        most = needed + min(growth * ahead, rescale.reserve(growth))
+        bounds = case.situation.bounds
+        useful = worth_having(range(needed, bounds.largest + 1), case.capacity)
+        return max(executors for executors in useful if executors <= max(needed, most))
 
     def _growth(self, trial: Trial) -> float:
-        """By what the peak grows if the trend goes on."""
+        """By what the load grows if the trend goes on, and the headroom at least."""
         rise = max(0.0, trial.peak - trial.load.rate(0.0))
-        return 1 + self.foresight * rise / trial.peak if trial.peak > 0 else 1.0
+        trend = self.foresight * rise / trial.peak if trial.peak > 0 else 0.0
+        return 1 + max(trend, self.headroom)
 
     def _smaller(self, case: Case, choice: Choice) -> Decision:
         current, wanted = case.situation.executors, choice.chosen.executors
@@ -175,8 +186,9 @@ class Sluice:
             return f"a backlog of {case.later.backlog:.0f} rows is drained first"
         if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
             return f"more were wanted within the last {self.stabilisation:.0f} s"
-        if saved <= rescale.price:
-            return f"an outage of {rescale.outage:.0f} s is worth {rescale.price:.1f} executors"
+        worth = rescale.break_even(self.payback)
+        if saved <= worth:
+            return f"an outage of {rescale.outage:.0f} s is worth {worth:.1f} executors"
         return None
 
 
@@ -197,6 +209,12 @@ def _decision(
         expected_recovery=_finite(expected.recovery),
         smallest_recovery=_finite(best) if infeasible else None,
     )
+
+
+def _seen_growth(situation: Situation, needed: int) -> float:
+    """The executors by which the need has grown each second since the last rescale; one more may be noise."""
+    since = situation.since_rescale
+    return max(0, needed - situation.executors - 1) / since if since else 0.0
 
 
 def _over(trial: Trial, load: Load, horizon: float) -> Trial:
