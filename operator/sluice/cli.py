@@ -8,7 +8,6 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -26,25 +25,41 @@ _REFERENCE = Path("docs/reference/streamjob.md")
 _METRICS = Path("docs/metrics.md")
 
 _FOR_PEOPLE = ("status", "top", "logs", "doctor", "version", "completion")
-_ELSEWHERE = {
-    **dict.fromkeys(_FOR_PEOPLE, "sluice.console.commands"),
-    "lab": "sluice.lab.commands",
-}
 
 
 class _Commands(click.Group):
-    """The commands of this file, and those of the console and the lab, which are imported when they are asked for."""
+    """The commands of this file, and those of the console, which are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Those for people first."""
-        return [*_ELSEWHERE, *super().list_commands(ctx)]
+        return [*_FOR_PEOPLE, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command by its name."""
-        if cmd_name not in _ELSEWHERE:
+        if cmd_name not in _FOR_PEOPLE:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(_ELSEWHERE[cmd_name]), cmd_name)
+        from sluice.console import commands
+
+        found: click.Command = getattr(commands, cmd_name)
         return found
+
+
+class _Lab(click.Group):
+    """The lab's commands; its libraries are not in the operator's image, which must be able to print a help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """As the lab has them."""
+        return self._group().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command of the lab."""
+        return self._group().get_command(ctx, cmd_name)
+
+    @staticmethod
+    def _group() -> click.Group:
+        from sluice.lab.commands import lab
+
+        return lab
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -97,6 +112,11 @@ def complete() -> int:
         click.echo(f"{one.value}\t{one.help}" if one.help else one.value)
     click.echo(":4")  # in Cobra's protocol: no names of files
     return 0
+
+
+@sluice.group(cls=_Lab, short_help="Try policies on simulated jobs.")
+def lab() -> None:
+    """Try policies on simulated jobs: what they would have cost, and how late the rows would have been."""
 
 
 @sluice.command(short_help="Run the operator (settings: SLUICE_OPERATOR_*).")

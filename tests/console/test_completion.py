@@ -24,7 +24,7 @@ def kubectl_asks(
     ("words", "found"),
     [
         (["st"], ["status"]),
-        (["l"], ["logs"]),
+        (["l"], ["logs", "lab"]),
         (["logs", "--fol"], ["--follow"]),
         (["status", "x", "-o", ""], ["table", "json", "yaml"]),
         (["completion", "z"], ["zsh"]),

@@ -56,6 +56,7 @@ WHERE_JOBS_ARE = (
     *_rights("", "pods", "create get list watch delete deletecollection"),
     *_rights("", "configmaps", "create patch delete deletecollection"),
     *_rights("", "secrets serviceaccounts", "create patch"),
+    *_rights("coordination.k8s.io", "leases", "create get patch update"),
     *_rights("", "events", "create"),
     *_rights(_RBAC, "roles rolebindings", "create patch"),
 )
