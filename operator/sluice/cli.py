@@ -8,7 +8,9 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
@@ -44,22 +46,26 @@ class _Commands(click.Group):
         return found
 
 
-class _Lab(click.Group):
-    """The lab's commands; its libraries are not in the operator's image, which must be able to print a help."""
+class _Simulating(click.Command):
+    """A command of the lab, whose libraries are not in the operator's image, which must be able to print a help."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """As the lab has them."""
-        return self._group().list_commands(ctx)
+    def __init__(self, name: str, module: str, help_text: str) -> None:
+        super().__init__(name, help=help_text)
+        self._module = module
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a command of the lab."""
-        return self._group().get_command(ctx, cmd_name)
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """That of the real command, which so does all the rest."""
+        return self._real().make_context(info_name, args, parent, **extra)
 
-    @staticmethod
-    def _group() -> click.Group:
-        from sluice.lab.commands import lab
-
-        return lab
+    def _real(self) -> click.Command:
+        found: click.Command = getattr(import_module(f"sluice.lab.{self._module}"), str(self.name))
+        return found
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -79,6 +85,14 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 def sluice() -> None:
     """Sluice, an operator for Spark Structured Streaming: look at its jobs, and at its installation."""
+
+
+for _command in (
+    _Simulating("lab", "commands", "Try policies on simulated jobs."),
+    _Simulating("backtest", "backtesting", "Try policies under a job's own load."),
+    _Simulating("explain", "explaining", "Make a stored decision again, and tell why."),
+):
+    sluice.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -112,11 +126,6 @@ def complete() -> int:
         click.echo(f"{one.value}\t{one.help}" if one.help else one.value)
     click.echo(":4")  # in Cobra's protocol: no names of files
     return 0
-
-
-@sluice.group(cls=_Lab, short_help="Try policies on simulated jobs.")
-def lab() -> None:
-    """Try policies on simulated jobs: what they would have cost, and how late the rows would have been."""
 
 
 @sluice.command(short_help="Run the operator (settings: SLUICE_OPERATOR_*).")

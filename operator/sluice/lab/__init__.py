@@ -10,6 +10,9 @@
     table         the same for the terminal, and in Markdown
     plots, report the same as one HTML file with pictures
     commands      the command line
+    fitting       a simulated job with the capacity of a real one
+    backtesting   the command that tries policies on a job's own history
+    explaining    the command that makes a stored decision again
 
 What happens in a run is for `sluice.core.simulation`.
 """

@@ -1,6 +1,7 @@
 """One run: what is tried, and what came of it. Both are plain enough to go to another process and into a file."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -179,7 +180,7 @@ def without_timeline(outcome: Json) -> Json:
     return {name: value for name, value in outcome.items() if name != "timeline"}
 
 
-def pictured(cases: list[Case]) -> list[Case]:
+def pictured(cases: Sequence[Case]) -> list[Case]:
     """Keep the course of the first seed of each policy, plant and load."""
     seen: set[tuple[str, str, str]] = set()
     marked = []

@@ -57,7 +57,7 @@ def _scene(command: Command) -> Command:
 @click.option("--seed", type=int, default=1, show_default=True, help="Of noise and chance.")
 def run(policy: str, seed: int, out: Path, **scene: Any) -> int:
     """Try one POLICY, such as sluice or hpa:target=0.35, and tell each rescale with its reason."""
-    return _tried([policy], [seed], out, None, 1, scene)
+    return tried(_cases([policy], [seed], **scene), out, None, 1)
 
 
 @lab.command()
@@ -86,14 +86,8 @@ def compare(
     **scene: Any,
 ) -> int:
     """Try policies side by side, under the same loads and failures."""
-    return _tried(
-        policies or DEFAULT,
-        range(1, seeds + 1),
-        out,
-        vs,
-        processes or running.all_processors(),
-        scene,
-    )
+    cases = _cases(policies or DEFAULT, range(1, seeds + 1), **scene)
+    return tried(cases, out, vs, processes or running.all_processors())
 
 
 @lab.command()
@@ -118,17 +112,10 @@ def _show(name: str, rates: Any) -> None:
     )
 
 
-def _tried(
-    policies: Sequence[str],
-    seeds: Sequence[int],
-    out: Path,
-    vs: Path | None,
-    processes: int,
-    scene: dict[str, Any],
-) -> int:
+def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> int:
+    """Carry out all runs, write the results, and tell them."""
     former = results.read(vs) if vs else ()
-    cases = _cases(policies, seeds, **scene)
-    outcomes = running.carried_out(cases, processes, Console(stderr=True))
+    outcomes = running.carried_out(pictured(cases), processes, Console(stderr=True))
     found = results.rows(outcomes)
     _write(out, outcomes, found, former)
     console = Console(width=None if Console().is_terminal else PIPE_WIDTH)
@@ -157,23 +144,21 @@ def _cases(
     profile: bool,
     hours: float | None,
 ) -> list[Case]:
-    return pictured(
-        [
-            Case(
-                contender=one,
-                plant=plant,
-                source=source,
-                seed=seed,
-                failures=failures,
-                profile=profile,
-                seconds=None if hours is None else int(hours * 3600),
-            )
-            for plant in known_plants(plants)
-            for source in loads.sources(traces)
-            for one in contenders(policies)
-            for seed in seeds
-        ]
-    )
+    return [
+        Case(
+            contender=one,
+            plant=plant,
+            source=source,
+            seed=seed,
+            failures=failures,
+            profile=profile,
+            seconds=None if hours is None else int(hours * 3600),
+        )
+        for plant in known_plants(plants)
+        for source in loads.sources(traces)
+        for one in contenders(policies)
+        for seed in seeds
+    ]
 
 
 def _write(

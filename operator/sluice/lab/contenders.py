@@ -89,6 +89,11 @@ class Contender:
         """Whether it knows the future."""
         return self.name == ORACLE
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Its parameters by their names."""
+        return {name: int(value) if name in COUNTS else value for name, value in self.parameters}
+
     def fixed(self, plant: Plant) -> int | None:
         """The number of executors to begin with, where the policy is to have one: all, unless told."""
         if self.name != STATIC:
@@ -113,7 +118,7 @@ class Contender:
         return Forecaster() if self.needs_models else unforeseen
 
     def _told(self, plant: Plant) -> dict[str, float]:
-        told = {name: int(value) if name in COUNTS else value for name, value in self.parameters}
+        told = self.numbers
         if SECONDS in told:
             told["threshold"] = told.pop(SECONDS) * _rows_per_second(plant)
         return told

@@ -1,0 +1,120 @@
+"""A job's own history: its load, its capacity, and policies that would have had it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sluice import cli
+from sluice.core.deciding.situation import Bounds
+from sluice.core.simulation.plant import PLANTS, Plant
+from sluice.errors import InvalidSpec
+from sluice.lab.fitting import capacities, fitted
+from tests.simulation.plants import plant
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Path:
+    """Half an hour with a rise in it, a sample each 15 s."""
+    lines = [f"{at},{2_000 if at < 900 else 9_000}" for at in range(0, 1801, 15)]
+    path = tmp_path / "orders.csv"
+    path.write_text("seconds,rows\n" + "\n".join(lines))
+    return path
+
+
+def backtest(load: Path, *words: str) -> int:
+    out = str(load.parent / "out")
+    return cli.main(["backtest", str(load), "--out", out, *words])
+
+
+def test_policies_are_tried_under_the_load_of_a_file(
+    load: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--capacity", "4=8000", "--capacity", "8=15000", "--policy", "static")
+    assert backtest(load, *words, "--policy", "hpa:target=0.5") == 0
+    told = capsys.readouterr().out
+    assert "own job under orders (own, 0.5 h, 1 seed)" in told
+    found = json.loads((load.parent / "out" / "results.json").read_text())["outcomes"]
+    hours = {outcome["policy"]: outcome["executor_hours"] for outcome in found}
+    assert hours["static"] == pytest.approx(12.0, rel=0.01)
+    assert hours["hpa:target=0.5"] < 12
+
+
+def test_a_prometheus_export_is_a_history_too(load: Path) -> None:
+    values = [[1767225600 + at, "3000"] for at in range(0, 1200, 15)]
+    path = load.with_suffix(".json")
+    path.write_text(json.dumps({"data": {"result": [{"metric": {}, "values": values}]}}))
+    assert backtest(path, "--capacity", "4=8000", "--policy", "static") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--capacity", "many"), "write executors=rows per second, such as 8=120000"),
+        (("--capacity", "0=100"), "capacity: '0=100'"),
+        (("--capacity", "4=-1"), "capacity: '4=-1'"),
+        (("--capacity", "4=100", "--capacity", "8=10"), "capacity: '4=100, 8=10'"),
+        (("--capacity", "4=100", "--plant", "flink"), "plant: 'flink': choose one of"),
+        (("--capacity", "4=100", "--policy", "magic"), "policy: 'magic': choose one of"),
+    ],
+)
+def test_wrong_words_are_wrong_use_and_told_with_a_remedy(
+    load: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+) -> None:
+    assert backtest(load, *words) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("load.csv", "0,5\n15,minus\n", "each line has two numbers"),
+        ("load.txt", "0,5\n", "give a .csv, .parquet or .json file"),
+        ("load.json", '{"data": 3}', "/api/v1/query_range"),
+        ("absent.csv", None, "No such file or directory"),
+    ],
+)
+def test_a_history_that_cannot_be_read_is_refused_with_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str | None, says: str
+) -> None:
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    assert backtest(path, "--capacity", "4=100") == 2
+    told = capsys.readouterr().err
+    assert name in told
+    assert says in told
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_plant_is_found_again_from_its_capacity_at_a_few_sizes(name: str) -> None:
+    true = PLANTS[name]
+    sizes = (true.bounds.smallest, 7, true.bounds.largest)
+    measured = {executors: true.capacity(executors) for executors in sizes}
+    other = replace(true, task_rate=1.0, contention=0.5)
+    found = fitted(other, measured, true.peak)
+    for executors in range(true.bounds.smallest, true.bounds.largest + 1):
+        assert found.capacity(executors) == pytest.approx(true.capacity(executors), rel=1e-6)
+
+
+def test_one_measurement_grows_in_proportion() -> None:
+    found = fitted(plant(), {4: 10_000.0}, 20_000.0)
+    assert found.capacity(8) == pytest.approx(20_000)
+
+
+def test_more_than_in_proportion_is_taken_for_noise() -> None:
+    found = fitted(plant(), {1: 1_000.0, 4: 4_400.0}, 20_000.0)
+    assert found.contention == 0
+    assert found.capacity(2) == pytest.approx(2 * found.capacity(1))
+
+
+def test_what_a_batch_may_take_stays_as_many_seconds_of_work() -> None:
+    kind: Plant = plant(bounds=Bounds(smallest=1, largest=10), most_rows=100_000)
+    found = fitted(kind, {10: 50_000.0}, 20_000.0)
+    assert found.most_rows == pytest.approx(500_000)
+
+
+def test_capacities_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(InvalidSpec, match="measure again"):
+        fitted(plant(), capacities(["4=100", "8=10"]), 20_000.0)
