@@ -1,8 +1,9 @@
 """What a rescale costs in outage, by the better of its ways, and whether it pays.
 
-A second of outage is priced in executor-seconds: so many times the executors that the job has, or then will have. With
-that price a change of size is an order in an inventory of executors (s, S; Scarf, 1960): too many of them for a while
-may be cheaper than one rescale more. Under a need that grows steadily, the cheapest step is that of Harris (1913).
+A second of outage is priced in executor-seconds: so many times the executors that the highest load needs that is
+remembered. With that price a change of size is an order in an inventory of executors (s, S; Scarf, 1960): too many of
+them for a while may be cheaper than one rescale more. Under a need that grows steadily, the cheapest step is that of
+Harris (1913).
 """
 
 import math
@@ -40,8 +41,17 @@ def cheapest_rescale(
     rate = capacity.rate(executors)
     outages = {path: _outage(situation, trial, rate, path) for path in paths}
     path = min(paths, key=lambda path: outages[path])
-    size = max(executors, situation.executors)
+    size = max(_largest_need(situation, trial, executors), situation.executors)
     return Rescale(path=path, outage=outages[path], cost=price * outages[path] * size)
+
+
+def _largest_need(situation: Situation, trial: Trial, executors: int) -> int:
+    """The executors for the highest load that is remembered, if the peak needs so many."""
+    highest = max((rate for _, rate in situation.history), default=0.0)
+    if trial.peak <= 0:
+        return executors
+    needed = math.ceil(min(executors * highest / trial.peak, 1e9))
+    return situation.bounds.clipped(max(executors, needed))
 
 
 def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> float:

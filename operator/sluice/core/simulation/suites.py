@@ -61,6 +61,9 @@ TUNING: Mapping[str, Shape] = {
     "sine-fast": lambda _: trace.sine(
         CYCLE * 2, mean=90e3, amplitude=70e3, period=4500, phase=-0.25
     ),
+    "sine-slow": lambda _: trace.sine(
+        CYCLE * 2, mean=85e3, amplitude=80e3, period=8600, phase=-0.25
+    ),
     "cars-backwards": lambda _: trace.through(SIX_HOURS, _CARS)[::-1].copy(),
     "stairs": lambda _: trace.through(CYCLE * 2, _STAIRS),
     "bursts": lambda seed: trace.spikes(

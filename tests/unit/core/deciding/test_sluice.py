@@ -168,6 +168,29 @@ def test_shrinking_by_a_restart_saves_more_than_a_rescale_costs() -> None:
     assert SLUICE(live).executors <= 20 - 3
 
 
+def test_what_a_restart_has_added_is_not_taken_away_before_it_has_paid() -> None:
+    situation = steady(10_000, executors=20, wishes=wishes(2), live=False)
+    assert SLUICE(replace(situation, since_rescale=1300.0)).executors < 20
+    held = SLUICE(replace(situation, since_rescale=600.0))
+    assert held.executors == 20
+    assert "has not paid yet" in held.reason
+
+
+def test_a_recovery_that_is_slightly_too_long_is_no_reason_to_restart_again_at_once() -> None:
+    enough = SLUICE(steady(100_000, executors=2)).executors
+    short = steady(100_000, executors=enough - 1, live=False)
+    patient = Sluice(patience=0.2)  # 210 s, and 180 s are the goal
+    assert patient(short).executors > enough - 1
+    assert patient(replace(short, since_rescale=120.0)).executors == enough - 1
+    assert patient(replace(short, executors=enough - 4, since_rescale=120.0)).executors > enough
+
+
+def test_an_outage_costs_more_where_a_higher_load_is_remembered() -> None:
+    calm = steady(40_000, executors=3, live=False, forecast=rising(40_000, 60_000))
+    busy = ((-7200.0, 300_000.0), *calm.history)
+    assert SLUICE(replace(calm, history=busy)).executors > SLUICE(calm).executors
+
+
 def test_the_way_with_the_shorter_outage_is_taken() -> None:
     slow = Downtimes()
     for _ in range(5):

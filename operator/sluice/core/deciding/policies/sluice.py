@@ -11,7 +11,7 @@ without a profile for `starting`.
 
 from dataclasses import dataclass, replace
 
-from sluice.core.deciding.assessing import INFINITE, Goals, Trial, moments
+from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, moments
 from sluice.core.deciding.choosing import Choice, choose, worth_having
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
@@ -63,6 +63,8 @@ class Sluice:
     """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
+    patience: float = 0.1
+    """Within the horizon after a restart, a recovery that takes so much too long is no reason for another."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors."""
 
@@ -137,11 +139,21 @@ class Sluice:
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
             reason = f"{wanted} executors are wanted, and {starting} are starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
+        if rescale.path is Path.RESTART and self._is_bearable(situation, soon, present):
+            reason = f"{wanted} executors are wanted, but not by another restart so soon"
+            return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
         reason = (
             f"{executors} executors, because with {situation.executors} {soon.verdict(present)}"
         )
         return _decision(case, soon, rescale, wanted, executors, reason)
+
+    def _is_bearable(self, situation: Situation, choice: Choice, present: Assessment) -> bool:
+        """Whether the job was rescaled just now, and misses its promise by little."""
+        since, goals = situation.since_rescale, choice.goals
+        relaxed = replace(goals, recovery=goals.recovery * (1 + self.patience))
+        recent = since is not None and since < self.horizon
+        return recent and relaxed.shortfall(present, choice.best) is None
 
     def _lasting(self, case: Case, soon: Choice, later: Choice, rescale: Rescale) -> int:
         """What is needed soon, and of what is needed later as much as is cheaper than another rescale."""
@@ -186,6 +198,9 @@ class Sluice:
             return f"a backlog of {case.later.backlog:.0f} rows is drained first"
         if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
             return f"more were wanted within the last {self.stabilisation:.0f} s"
+        since = case.situation.since_rescale
+        if rescale.path is Path.RESTART and since is not None and since < self.payback:
+            return f"the last rescale, {since:.0f} s ago, has not paid yet"
         worth = rescale.break_even(self.payback)
         if saved <= worth:
             return f"an outage of {rescale.outage:.0f} s is worth {worth:.1f} executors"
