@@ -66,7 +66,7 @@ class Sluice:
     patience: float = 0.1
     """Within the horizon after a restart, a recovery that takes so much too long is no reason for another."""
     outage_price: float = 5.0
-    """A second of outage is worth so many seconds of all executors."""
+    """A second of outage is worth so many seconds of all executors that the highest load needs."""
 
     def __call__(self, situation: Situation) -> Decision:
         """Decide for a job as it is now."""
