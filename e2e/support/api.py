@@ -1,6 +1,5 @@
 """The cluster as a test sees it: objects by kind and name, and waiting for what should become true."""
 
-import json
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -69,25 +68,6 @@ class Cluster:
             self._resource(kind).delete(namespace=namespace, name=name, **options)
         except NotFoundError:
             return
-
-    def refusal(self, body: Mapping[str, Any], namespace: str) -> str:
-        """Why the API server does not take an object, in the words that kubectl prints; "" if it takes it."""
-        resource = self._resource(body["kind"])
-        try:
-            # What kubectl asks for: a field that nobody knows is an error, too.
-            _client(self.kubeconfig).client.call_api(
-                resource.path(namespace=namespace),
-                "POST",
-                query_params=[("fieldValidation", "Strict")],
-                header_params={"Content-Type": "application/json"},
-                body=dict(body),
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _request_timeout=30,
-            )
-        except ApiException as error:
-            return str(json.loads(error.body)["message"])
-        return ""
 
     def kubectl(self, *words: str, text: str | None = None, check: bool = True) -> str:
         """What kubectl prints, errors included."""
