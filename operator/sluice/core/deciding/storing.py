@@ -146,8 +146,10 @@ def _rows(columns: list[list[float]]) -> list[tuple[float, ...]]:
 def _forecast_data(forecast: Forecast | NoData) -> Data | str:
     if isinstance(forecast, NoData):
         return forecast.reason
-    plain = _plain(forecast)
-    return {name: value if name == "model" else list(value) for name, value in plain.items()}
+    return {
+        name: value if isinstance(value, str) else list(value)
+        for name, value in _plain(forecast).items()
+    }
 
 
 def _forecast(stored: str | Mapping[str, Any]) -> Forecast | NoData:
@@ -155,7 +157,8 @@ def _forecast(stored: str | Mapping[str, Any]) -> Forecast | NoData:
         return NoData(stored)
     columns = ("times", "rates", "low", "high")
     times, rates, low, high = (tuple(map(float, stored[column])) for column in columns)
-    return Forecast(times=times, rates=rates, low=low, high=high, model=str(stored["model"]))
+    words = {name: str(stored[name]) for name in ("model", "note")}
+    return Forecast(times=times, rates=rates, low=low, high=high, **words)
 
 
 def _models(stored: Mapping[str, Any]) -> Models:

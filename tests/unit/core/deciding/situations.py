@@ -48,6 +48,7 @@ def flat(rate: float, *, margin: float = 0.05, horizon: int = 900) -> Forecast:
         low=(rate * (1 - margin),) * count,
         high=(rate * (1 + margin),) * count,
         model="flat",
+        note="the selected model drifted",
     )
 
 
