@@ -60,11 +60,8 @@ def _done(field: Field, name: str, chance: random.Random) -> Outcome:
 
 
 def _healthy(field: Field, since: datetime) -> Json | None:
-    """The job, if it has committed since then and is Ready; an API server that is just back may not answer."""
-    try:
-        resource = field.job.read()
-    except Exception:  # noqa: BLE001  # whatever the client raises: the next look tells
-        return None
+    """The job, if it has committed since then and is Ready."""
+    resource = field.job.read()
     committed = resource["status"].get("checkpoint", {}).get("committedAt")
     is_new = committed is not None and datetime.fromisoformat(committed) > since
     is_ready = condition(resource, "Ready").get("status") == "True"

@@ -43,14 +43,14 @@ def _freeze_driver_for_long(field: Field, _: random.Random) -> None:
         time.sleep(LEASE_SECONDS * 1.5)
 
 
-def _give_up_frozen_driver(field: Field, _: random.Random) -> None:
+def _give_up_frozen_driver(field: Field, chance: random.Random) -> None:
     """The machine stands still, its pod is deleted by force, and it wakes up when the next driver works."""
     before = field.job.read()["status"]["incarnation"]
     # Else the scheduler would send the next driver there for as long as nobody notices.
     field.cluster.kubectl("cordon", field.away)
     try:
         with field.machine("freeze", "thaw"):
-            _delete_driver_by_force(field, _)
+            _delete_driver_by_force(field, chance)
             field.job.wait_until_ready(incarnation=before + 1)
     finally:
         field.cluster.kubectl("uncordon", field.away)

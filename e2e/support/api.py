@@ -12,6 +12,7 @@ from kubernetes import config
 from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import NotFoundError
+from urllib3.exceptions import HTTPError
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -100,12 +101,15 @@ def _client(kubeconfig: str) -> Any:
 
 
 def wait_for(what: str, look: Callable[[], T | None], *, seconds: float, every: float = 0.5) -> T:
-    """The first true answer of `look`; fails with the last answer after so many seconds."""
+    """The first true answer of `look`; fails with the last answer after so many seconds.
+
+    An API server that is away, or just back, gives no answer.
+    """
     until = time.monotonic() + seconds
     while True:
         try:
             seen = look()
-        except ApiException as error:
+        except (ApiException, HTTPError) as error:
             seen, told = None, error
         else:
             told = seen

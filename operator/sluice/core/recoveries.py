@@ -101,7 +101,7 @@ class Recoveries:
 
     def dropped(self) -> "Recoveries":
         """Nobody waits any more: the job was suspended."""
-        return replace(self, present=None) if self.present is not None else self
+        return replace(self, present=None)
 
     def seen(self, seen: Observed, now: datetime) -> "Recoveries":
         """What one look shows."""

@@ -147,8 +147,9 @@ class Fleet:
         if known is not None and known.uid == pod["metadata"]["uid"]:
             return known.document
         document, job = reading.document_of(pod, _canonical), self._declared.get(key)
-        is_present = isinstance(job, StreamJob) and job.document == document
-        return job.document if is_present and isinstance(job, StreamJob) else document
+        if isinstance(job, StreamJob) and job.document == document:
+            return job.document
+        return document
 
     def _declare(self, key: JobKey) -> None:
         """Enter the claim of a job: what it holds, else what it declares."""
