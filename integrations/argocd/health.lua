@@ -22,6 +22,9 @@ end
 if obj.spec ~= nil and obj.spec.suspend and status.phase == "Suspended" then
   return { status = "Suspended", message = found.DriverRunning and found.DriverRunning.message or "" }
 end
+if status.phase == "Paused" then
+  return { status = "Suspended", message = found.DriverRunning and found.DriverRunning.message or "" }
+end
 for _, name in ipairs({ "SpecValid", "CheckpointHeld", "SpecApplied" }) do
   if is(name, "False") and found[name].reason ~= "RestartNeeded" then
     return { status = "Degraded", message = found[name].message }

@@ -19,6 +19,10 @@ class Settings(BaseSettings):
     identity: str = Field(
         "sluice", description="What this process calls itself in the Lease; the pod's name."
     )
+    paused: bool = Field(
+        False,
+        description="Whether the operator only looks on and reports: no job is started, stopped or rescaled.",
+    )
     workers: int = Field(16, ge=1, le=256, description="Jobs that are reconciled at the same time.")
     poll_interval: float = Field(
         5.0, ge=0.5, le=600, description="Seconds between two questions to the same agent."

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import TypeAdapter
 
 from sluice.settings import Settings
 from tests.support.helm import CHART, HOME, ROOT, Helm, Json, of_kind
@@ -72,13 +73,14 @@ def test_each_variable_is_a_setting_of_the_operator_with_its_default(helm: Helm)
         assert name.startswith(prefix)
         field = Settings.model_fields[name.removeprefix(prefix).lower()]
         if value is not None:
-            assert type(field.default)(value) == field.default, name
+            read: TypeAdapter[Any] = TypeAdapter(field.annotation or str)
+            assert read.validate_python(value) == field.default, name
 
 
 def test_values_reach_the_operator(helm: Helm) -> None:
     objects = helm.render(
         'watchNamespaces=["shop","bank"]',
-        'operator={"workers":3,"pollIntervalSeconds":2.5,"pollsPerSecond":9,"logLevel":"DEBUG"}',
+        'operator={"paused":true,"workers":3,"pollIntervalSeconds":2.5,"pollsPerSecond":9,"logLevel":"DEBUG"}',
         'image={"repository":"registry/sluice","tag":"v9"}',
         "replicas=2",
         'podLabels={"team":"data"}',
@@ -86,6 +88,7 @@ def test_values_reach_the_operator(helm: Helm) -> None:
     )
     given = {one["name"]: one.get("value") for one in container(objects)["env"]}
     assert given["SLUICE_OPERATOR_NAMESPACES"] == "shop,bank"
+    assert given["SLUICE_OPERATOR_PAUSED"] == "true"
     assert given["SLUICE_OPERATOR_WORKERS"] == "3"
     assert given["SLUICE_OPERATOR_POLL_INTERVAL"] == "2.5"
     assert given["SLUICE_OPERATOR_POLLS_PER_SECOND"] == "9"
@@ -163,6 +166,7 @@ def test_the_pod_monitor_is_a_switch_and_finds_the_drivers(
         ("replicas=9", ("/replicas", "maximum", "9")),
         ('replicas="two"', ("/replicas", "want integer")),
         ('replica="2"', ("replica", "not allowed")),
+        ('operator.paused="yes"', ("/operator/paused", "want boolean")),
         ("operator.workers=0", ("/operator/workers", "minimum", "0")),
         ("operator.pollIntervalSeconds=0.1", ("/operator/pollIntervalSeconds", "0.5")),
         ("operator.pollsPerSecond=0", ("/operator/pollsPerSecond", "0")),

@@ -66,6 +66,12 @@ def test_a_suspended_job_is_suspended() -> None:
     assert health_of(judged(Observed(), suspend=True))[0] == "Suspended"
 
 
+def test_a_paused_job_without_a_driver_is_suspended_and_says_what_pauses_it() -> None:
+    status, message = health_of(judged(Observed(), annotations={"sluice.dev/paused": "true"}))
+    assert status == "Suspended"
+    assert "sluice.dev/paused" in message
+
+
 @pytest.mark.parametrize(
     ("body", "part"),
     [

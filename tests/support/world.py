@@ -26,7 +26,7 @@ KEY = b"the operator's own secret"
 class World:
     """One operator's process, and the cluster around it. It needs a loop on virtual time."""
 
-    def __init__(self, cluster: MemoryCluster) -> None:
+    def __init__(self, cluster: MemoryCluster, **settings: Any) -> None:
         clock = VirtualClock()
         self.cluster = cluster
         self.clock = clock
@@ -43,6 +43,7 @@ class World:
             agents=self.agents,
             clock=clock,
             agent=b"packed",
+            **settings,
         )
         self.poller.use_key(KEY)
         self.reconciler.use_key(KEY)
@@ -101,9 +102,9 @@ class World:
 
 
 @asynccontextmanager
-async def world(cluster: MemoryCluster | None = None) -> AsyncIterator[World]:
+async def world(cluster: MemoryCluster | None = None, **settings: Any) -> AsyncIterator[World]:
     """An operator that sees what is in the cluster, and asks agents."""
-    whole = World(cluster or MemoryCluster())
+    whole = World(cluster or MemoryCluster(), **settings)
     polling = asyncio.create_task(whole.poller.queue.run(2))
     try:
         yield whole

@@ -34,6 +34,7 @@ from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
 from sluice.errors import InvalidSpec, Problem
 
 ALLOW_MIGRATION = "sluice.dev/allow-migration"
+PAUSED = "sluice.dev/paused"
 
 _VARIABLE_SOURCES = frozenset(
     ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
@@ -59,9 +60,11 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
     Raises InvalidSpec with all problems at once.
     """
     metadata = resource["metadata"]
+    annotations = metadata.get("annotations") or {}
     spec = _parse(resource.get("spec"))
     problems = [
         *_name_problems(metadata["name"]),
+        *_pause_problems(annotations),
         *_environment_problems(spec.application),
         *_template_problems(spec),
     ]
@@ -96,7 +99,8 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
             fences_lost_nodes=spec.restart.lost_node == "Fence",
         ),
         suspend=spec.suspend,
-        allowed_migration=metadata.get("annotations", {}).get(ALLOW_MIGRATION),
+        paused_by=f"the annotation {PAUSED}" if annotations.get(PAUSED) == "true" else None,
+        allowed_migration=annotations.get(ALLOW_MIGRATION),
         objective=_objective(spec.slo),
         progress_deadline=quantities.duration(spec.progress_deadline),
         recovery_target=quantities.duration(spec.recovery.target) if spec.recovery else None,
@@ -127,6 +131,13 @@ def _name_problems(name: str) -> Iterator[Problem]:
     for rule in ApiStreamJob.object_rules:
         if not rule.check(name):
             yield Problem(rule.field, None, rule.told(name))
+
+
+def _pause_problems(annotations: Mapping[str, str]) -> Iterator[Problem]:
+    """Whoever writes something else means something, and would not learn that it has no effect."""
+    value = annotations.get(PAUSED, "false")
+    if value not in ("true", "false"):
+        yield Problem(f"metadata.annotations[{PAUSED}]", value, 'write "true" or "false"')
 
 
 def _environment_problems(application: ApiApplication) -> Iterator[Problem]:

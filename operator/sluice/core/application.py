@@ -128,6 +128,7 @@ class StreamJob:
     """One declared job.
 
     `document` is the whole spec with all defaults filled in, as plain data: what changes are found in.
+    `paused_by` names what keeps the operator from acting on the job.
     `objective` is None without spec.slo. `scales` says that a scaling mode other than Off is declared.
     `not_in_force` names the declared fields that this version
     stores but does not act upon.
@@ -143,6 +144,7 @@ class StreamJob:
     sources: tuple[KafkaSource, ...] = ()
     restart: RestartPolicy = field(default_factory=RestartPolicy)
     suspend: bool = False
+    paused_by: str | None = None
     allowed_migration: str | None = None
     objective: Objective | None = None
     progress_deadline: timedelta = timedelta(minutes=5)

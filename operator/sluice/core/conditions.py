@@ -23,6 +23,8 @@ class Condition(StrEnum):
     """Every declared field is acted upon by this version."""
     SPEC_APPLIED = "SpecApplied"
     """What runs is what the spec says."""
+    MANAGED = "Managed"
+    """The operator acts on the job: nobody has paused it."""
     CHECKPOINT_HELD = "CheckpointHeld"
     """No other job uses this checkpoint or a place inside or around it."""
     DRIVER_RUNNING = "DriverRunning"

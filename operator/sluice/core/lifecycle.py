@@ -1,5 +1,6 @@
 """Decide the one next step in the life of a job, from what is declared, remembered and seen.
 
+    paused ------------------------------------> see and report, do nothing
     spec suspended ----------------------------> stop the driver, keep the checkpoint
     driver pod of a former owner, or deleting -> wait until it is gone from the API
     driver ended ------------------------------> record why, remove the pod, back off
@@ -12,74 +13,28 @@ There is never a second driver: its pod has a fixed name, and the next incarnati
 pod of the last one is gone. Each step carries the record that must be stored *before* it is taken.
 """
 
-import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from sluice.core import changes, hints
-from sluice.core.application import JobKey, RestartPolicy, StreamJob
-from sluice.core.changes import ChangeClass
+from sluice.core import changes, failures
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.changes import Change, ChangeClass
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
-from sluice.core.record import Failure, Phase, Record
+from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
-
-_ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
-"""Spark's error class when it finds that somebody else has written its offset or commit log."""
+from sluice.core.steps import (
+    WAIT,
+    SetExecutors,
+    StartDriver,
+    StopDriver,
+    Verdict,
+    Wait,
+)
 
 AGENT_GRACE = timedelta(seconds=30)
 """How long a driver may show a failed query and no active one before it is replaced: the program
 may be about to start another."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartDriver:
-    """Create the children of this incarnation and its driver pod.
-
-    `inherits` says that the former driver is proven dead: its Lease of the checkpoint passes on. Else the new driver
-    waits until it is given back or has run out.
-    """
-
-    incarnation: int
-    inherits: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopDriver:
-    """Delete the driver pod; its agent stops the queries within the grace period.
-
-    `by_force` takes it out of the API at once, whatever its node says.
-    """
-
-    uid: str
-    by_force: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetExecutors:
-    """Ask the driver's agent for this many executors."""
-
-    target: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
-    """Do nothing before `until`, or until something happens if that is None."""
-
-    until: datetime | None = None
-
-
-Step = StartDriver | StopDriver | SetExecutors | Wait
-WAIT = Wait()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """The next step, what to remember before it is taken, and the job's phase in a word."""
-
-    step: Step
-    record: Record
-    phase: Phase
 
 
 def next_step(
@@ -93,6 +48,8 @@ def next_step(
         recoveries=record.recoveries.seen(seen, now),
     )
     driver = seen.driver
+    if job.paused_by is not None:
+        return _left_alone(job, record, seen, now)
     if driver is None:
         return _without_driver(job, record, holder, now)
     if driver.owner_uid != job.uid or driver.deleting:
@@ -117,19 +74,6 @@ def remember_progress(record: Record, seen: Observed) -> Record:
     return replace(record, last_batch=batch, last_commit=at)
 
 
-def backoff(policy: RestartPolicy, failures: int, seed: str) -> timedelta:
-    """The pause after the n-th failure in a row, with a jitter of a quarter that `seed` decides.
-
-    The jitter keeps many jobs that failed together from starting together; being drawn from the
-    seed, it is the same whenever it is computed again.
-    """
-    exponent = min(failures - 1, 60)
-    seconds = policy.initial.total_seconds() * policy.factor**exponent
-    pause = timedelta(seconds=min(seconds, policy.maximum.total_seconds()))
-    digest = hashlib.sha256(f"{seed}/{failures}".encode()).digest()
-    return pause * (0.75 + 0.5 * digest[0] / 255)
-
-
 def _without_driver(
     job: StreamJob, record: Record, holder: JobKey | None, now: datetime
 ) -> Verdict:
@@ -151,18 +95,6 @@ def _without_driver(
     inherits = record.inherits(job.checkpoint_location)
     step = StartDriver(incarnation=started.incarnation, inherits=inherits)
     return Verdict(step=step, record=started, phase=Phase.PENDING)
-
-
-def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:
-    """The cluster did not take the driver pod of this incarnation: quota, admission, security."""
-    failure = Failure(
-        incarnation=record.incarnation,
-        generation=job.generation,
-        reason="DriverRefused",
-        message=f"the cluster refused its pod: {why}",
-        at=now,
-    )
-    return _count(job, record, failure, None, now)
 
 
 def moves_checkpoint(job: StreamJob, record: Record) -> bool:
@@ -189,76 +121,53 @@ def _leaving(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -
     if now < fenced:
         return replace(wait, step=Wait(until=fenced))
     record = replace(record, stopping=f"its node {driver.node} is lost")
-    record = _away(record, Cause.NODE_LOSS, driver.gone_by, now)
+    record = failures.away(record, Cause.NODE_LOSS, driver.gone_by, now)
     step = StopDriver(uid=driver.uid, by_force=True)
     return Verdict(step=step, record=record, phase=Phase.STOPPING)
 
 
 def _after_the_end(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:
     """Remember why the driver ended; then remove its pod, so that the next one can have its name."""
-    if record.stopping is None and not record.has_counted(driver.incarnation):
-        record = _count(job, record, _why_it_ended(job, driver, now), driver.started, now)
+    record = _with_its_end(job, record, driver, now)
     phase = Phase.STOPPING if record.stopping else Phase.BACKING_OFF
     return Verdict(step=StopDriver(uid=driver.uid), record=record, phase=phase)
 
 
-def _why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
-    ended = driver.ended
-    if ended is None:
-        reason, text, code = "DriverLost", "its pod ended without an exit code", None
-    elif ended.exit_code == 0:
-        reason, code = "FinishedUnasked", 0
-        text = "the program returned (exit code 0); a streaming job has no end of its own"
-    elif ended.reason == "OOMKilled":
-        reason, code = "OutOfMemory", ended.exit_code
-        text = "it needed more memory than its limit; raise spec.application.driver.memory"
-    elif _ANOTHER_WRITER in ended.message:
-        reason, code, text = "AnotherWriter", ended.exit_code, _told_of_another_writer(job)
-    else:
-        reason, code = "DriverFailed", ended.exit_code
-        text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
-        text += hints.remedy(job, ended.message)
-    at = ended.at if ended is not None and ended.at is not None else now
-    return Failure(
-        incarnation=driver.incarnation,
-        generation=job.generation,
-        reason=reason,
-        message=text,
-        at=at,
-        exit_code=code,
-    )
+def _with_its_end(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Record:
+    """Count the end of a driver once, unless it was asked for."""
+    if record.stopping is not None or record.has_counted(driver.incarnation):
+        return record
+    failure = failures.why_it_ended(job, driver, now)
+    return failures.counted(job, record, failure, driver.started, now)
 
 
-def _told_of_another_writer(job: StreamJob) -> str:
-    return (
-        f"somebody else writes the checkpoint {job.checkpoint_location} ({_ANOTHER_WRITER}): rows may be delivered "
-        "twice. Find and stop it; then change the spec, for example spec.suspend, to start the job again"
-    )
+def _left_alone(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Verdict:
+    """Take in what has happened to a paused job; whoever resumes it finds nothing forgotten."""
+    driver = seen.driver
+    if driver is None or driver.is_over:
+        if driver is not None and driver.owner_uid == job.uid:
+            record = _with_its_end(job, record, driver, now)
+        phase = Phase.SUSPENDED if job.suspend else Phase.PAUSED
+        return Verdict(step=WAIT, record=record, phase=phase)
+    if driver.owner_uid != job.uid or driver.deleting:
+        return Verdict(step=WAIT, record=record, phase=Phase.STOPPING)
+    record, _ = _with_change(job, record, driver)
+    return Verdict(step=WAIT, record=record, phase=_phase_of(driver, seen.report))
 
 
-def _count(
-    job: StreamJob, record: Record, failure: Failure, started: datetime | None, now: datetime
-) -> Record:
-    policy = job.restart
-    if started is not None and failure.at - started >= policy.reset_after:
-        record = replace(record, failures=0)
-    pause = backoff(policy, record.failures + 1, job.uid)
-    record = record.with_failure(failure, now + pause)
-    cause = Cause.NODE_LOSS if failure.reason == "DriverLost" else Cause.DRIVER_LOSS
-    record = _away(record, cause, failure.at, now)
-    has_given_up = policy.failures and record.failures >= policy.failures
-    if has_given_up or failure.reason == "AnotherWriter":
-        record = replace(record, gave_up=True)
-    return record
+def _with_change(job: StreamJob, record: Record, driver: DriverPod) -> tuple[Record, Change]:
+    """What of the spec has changed since the driver was made from it."""
+    before = driver.document
+    change = changes.classify(before, job.document) if before is not None else changes.NO_CHANGE
+    if change.kind is not record.change.kind or change.fields != record.change.fields:
+        record = replace(record, change=change)
+    return record, change
 
 
 def _with_driver(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Verdict:
-    before = driver.document
-    change = changes.classify(before, job.document) if before is not None else changes.NO_CHANGE
-    if change.kind is not record.change.kind or change.fields != record.change.fields:
-        record = replace(record, change=change)
+    record, change = _with_change(job, record, driver)
     match change.kind:
         case ChangeClass.RESTART:
             return _restart(record, driver, f"{change} changed", now)
@@ -281,8 +190,8 @@ def _running(
     report = seen.report
     if report is not None and _has_died_inside(report, driver, now):
         if not record.has_counted(driver.incarnation):
-            failure = _why_queries_ended(job, report, driver)
-            record = _count(job, record, failure, driver.started, now)
+            failure = failures.why_queries_ended(job, report, driver)
+            record = failures.counted(job, record, failure, driver.started, now)
         return _stop(record, driver, "its queries have ended")
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
         record = replace(record, failures=0)
@@ -310,21 +219,6 @@ def _has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> b
     return failed and driver.started is not None and now - driver.started > AGENT_GRACE
 
 
-def _why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -> Failure:
-    query = next(query for query in report.queries if query.failure is not None)
-    assert query.failure is not None
-    text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
-    has_rival = _ANOTHER_WRITER in text
-    text = _told_of_another_writer(job) if has_rival else text + hints.remedy(job, text)
-    return Failure(
-        incarnation=driver.incarnation,
-        generation=job.generation,
-        reason="AnotherWriter" if has_rival else "QueryFailed",
-        message=text,
-        at=report.at,
-    )
-
-
 def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:
     if driver.started is None:
         return Phase.PENDING
@@ -333,16 +227,8 @@ def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:
     return Phase.RUNNING
 
 
-def _away(record: Record, cause: Cause, began: datetime, now: datetime) -> Record:
-    """The driver is gone or goes; a job that never ran has nothing to recover."""
-    if record.last_batch is None:
-        return record
-    begun = record.recoveries.begun(cause, record.incarnation + 1, began, now)
-    return replace(record, recoveries=begun)
-
-
 def _restart(record: Record, driver: DriverPod, why: str, now: datetime) -> Verdict:
-    return _stop(_away(record, Cause.SPEC_CHANGE, now, now), driver, why)
+    return _stop(failures.away(record, Cause.SPEC_CHANGE, now, now), driver, why)
 
 
 def _stop(record: Record, driver: DriverPod, why: str) -> Verdict:

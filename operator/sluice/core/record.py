@@ -33,6 +33,8 @@ class Phase(StrEnum):
     """The driver failed as often as spec.restart allows."""
     SUSPENDED = "Suspended"
     """Stopped by spec.suspend; the checkpoint is kept."""
+    PAUSED = "Paused"
+    """No driver runs, and the operator was told to leave the job alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

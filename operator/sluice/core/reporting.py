@@ -12,13 +12,14 @@ from sluice.core import hints
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
-from sluice.core.lifecycle import Verdict, moves_checkpoint
+from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, attained
 from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Recovery
 from sluice.core.series import NoData
+from sluice.core.steps import Verdict
 
 SCRAPED_AFTER = timedelta(minutes=2)
 """The age of a driver's metrics beyond which they are stale, and how long a new driver may have none."""
@@ -41,6 +42,7 @@ def conditions_of(
         holds(Condition.SPEC_VALID, "Accepted", "The spec can be carried out."),
         _in_force(job),
         _applied(job, verdict.record, seen),
+        _managed(job),
         _checkpoint(job, holder),
         _driver(job, verdict, seen, now),
         _progress(job, verdict, seen, now),
@@ -163,6 +165,17 @@ def _applied(job: StreamJob, record: Record, seen: Observed) -> Claim:
             return fails(kind, "MigrationRefused", f"{message}.")
 
 
+def _managed(job: StreamJob) -> Claim:
+    kind = Condition.MANAGED
+    if job.paused_by is None:
+        return holds(kind, "Acting", "The operator starts, stops and rescales the job as declared.")
+    message = (
+        f"{job.paused_by} pauses the job: the operator looks on and reports, but starts, stops and rescales nothing. "
+        "Take it away to resume"
+    )
+    return fails(kind, "Paused", f"{message}.")
+
+
 def _checkpoint(job: StreamJob, holder: JobKey | None) -> Claim:
     if holder is not None:
         message = (
@@ -179,7 +192,7 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
     if verdict.phase is Phase.SUSPENDED:
         return fails(kind, "Suspended", "spec.suspend is true; the checkpoint is kept.")
     if driver is None or driver.is_over:
-        return _no_driver(verdict, now)
+        return _no_driver(job, verdict, now)
     if driver.is_overdue(now):
         return fails(kind, "NodeLost", _told_of_lost_node(job, driver))
     if driver.deleting or record.stopping:
@@ -210,8 +223,10 @@ def _not_started(job: StreamJob, driver: DriverPod) -> Claim:
     return fails(Condition.DRIVER_RUNNING, reason, told + advice)
 
 
-def _no_driver(verdict: Verdict, now: datetime) -> Claim:
+def _no_driver(job: StreamJob, verdict: Verdict, now: datetime) -> Claim:
     kind, record, failure = Condition.DRIVER_RUNNING, verdict.record, verdict.record.last_failure
+    if verdict.phase is Phase.PAUSED:
+        return fails(kind, "Paused", _told_of_pause(job, record))
     if failure is None:
         return fails(kind, str(verdict.phase), "No driver has been started yet.")
     told = f"Incarnation {failure.incarnation} ended: {failure.message.rstrip('.')}"
@@ -222,6 +237,14 @@ def _no_driver(verdict: Verdict, now: datetime) -> Claim:
         pause = format_duration(record.next_start - now)
         return fails(kind, failure.reason, f"{told}. Failure {record.failures}, next in {pause}.")
     return fails(kind, failure.reason, f"{told}.")
+
+
+def _told_of_pause(job: StreamJob, record: Record) -> str:
+    why = f"No driver runs, and none is started while {job.paused_by} pauses the job."
+    failure = record.last_failure
+    if failure is None or not record.has_counted(record.incarnation):
+        return why
+    return f"Incarnation {failure.incarnation} ended: {failure.message.rstrip('.')}. {why}"
 
 
 def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:

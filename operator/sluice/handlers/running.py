@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PAUSED_BY = "SLUICE_OPERATOR_PAUSED (the chart's operator.paused)"
+"""What a user is told to take away when the whole operator is paused."""
+
 ASK_AGAIN = 2.0
 """Seconds between two questions whether the API server serves StreamJobs."""
 
@@ -51,6 +54,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             fresh_key=fresh_key,
             pace=Pace(interval=settings.poll_interval, per_second=settings.polls_per_second),
             workers=settings.workers,
+            paused_by=PAUSED_BY if settings.paused else None,
         )
         gone = {STREAM_JOBS: operator.job_gone, PODS: operator.pod_gone}
         sweeper = Sweeper(cluster, namespaces, gone)

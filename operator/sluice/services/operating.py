@@ -57,6 +57,7 @@ class Operator:
         pace: Pace | None = None,
         workers: int = 16,
         pollers: int = 16,
+        paused_by: str | None = None,
     ) -> None:
         self._clock = clock
         self._instruments = Instruments(clock.now())
@@ -88,6 +89,7 @@ class Operator:
             agents=agents,
             clock=clock,
             agent=agent,
+            paused_by=paused_by,
         )
 
     @property

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from sluice import logs
-from sluice.core import lifecycle, reporting
+from sluice.core import failures, lifecycle, reporting
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import settle
-from sluice.core.lifecycle import SetExecutors, StartDriver, StopDriver, Verdict, Wait
 from sluice.core.observations import Observed
 from sluice.core.record import Phase, Record
+from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
 from sluice.errors import AgentUnavailable, Conflict, InvalidSpec
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
@@ -70,7 +70,9 @@ class Reconciler:
         agents: Agents,
         clock: Clock,
         agent: bytes,
+        paused_by: str | None = None,
     ) -> None:
+        """`paused_by` names what keeps this operator from acting on any job."""
         self._fleet = fleet
         self._poller = poller
         self._measuring = measuring
@@ -79,6 +81,7 @@ class Reconciler:
         self._agents = agents
         self._clock = clock
         self._agent = agent
+        self._paused_by = paused_by
         self._key = b""
         self._records: dict[JobKey, tuple[str, Record]] = {}
 
@@ -104,6 +107,8 @@ class Reconciler:
         job = self._fleet.declared(key)
         if isinstance(job, InvalidSpec):
             return await self._report_invalid(resource, record, seen, job, now)
+        if self._paused_by is not None:
+            job = replace(job, paused_by=self._paused_by)
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
@@ -215,7 +220,7 @@ class Reconciler:
         await self._cluster.apply(kind, body)
 
     async def _refused(self, job: StreamJob, record: Record, error: InvalidSpec) -> None:
-        counted = lifecycle.refused(job, record, str(error), self._clock.now())
+        counted = failures.refused(job, record, str(error), self._clock.now())
         status = status_of(job, counted, Phase.BACKING_OFF, Observed())
         await self._statuses.write(job.key, job.uid, status, must_be_seen=True)
         self._records[job.key] = (job.uid, counted)

@@ -29,6 +29,11 @@ def test_the_models_refuse_it(row: Row) -> None:
         assert part in str(refused.value)
 
 
+def test_an_annotation_that_would_pause_nothing_is_refused() -> None:
+    with pytest.raises(InvalidSpec, match=r"sluice.dev/paused.*'yes'.*\"true\" or \"false\""):
+        convert.streamjob(resource(annotations={"sluice.dev/paused": "yes"}))
+
+
 def test_each_rule_is_in_the_table_once() -> None:
     rules = [row.rule for row in ROWS]
     assert len(set(rules)) == len(rules)

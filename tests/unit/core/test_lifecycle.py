@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from sluice.core import lifecycle
 from sluice.core.application import JobKey, RestartPolicy, StreamJob
-from sluice.core.lifecycle import SetExecutors, StartDriver, StopDriver, Wait
+from sluice.core.failures import backoff
 from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
+from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
 from tests.support.jobs import NOW, driver, job, query, report
 
 RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
@@ -22,7 +23,7 @@ STARTED = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks")
 
 def look(
     of: StreamJob, record: Record, seen: Observed, *, holder: JobKey | None = None, after: float = 0
-) -> lifecycle.Verdict:
+) -> Verdict:
     """Decide so many seconds after NOW."""
     now = NOW + timedelta(seconds=after)
     return lifecycle.next_step(of, record, seen, holder=holder, now=now)
@@ -311,6 +312,6 @@ def test_the_backoff_never_exceeds_its_maximum_by_more_than_the_jitter(
     failures: int, seed: str
 ) -> None:
     policy = RestartPolicy()
-    pause = lifecycle.backoff(policy, failures, seed)
+    pause = backoff(policy, failures, seed)
     assert policy.initial * 0.75 <= pause <= policy.maximum * 1.25
-    assert pause == lifecycle.backoff(policy, failures, seed)
+    assert pause == backoff(policy, failures, seed)

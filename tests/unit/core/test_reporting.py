@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.core import lifecycle, reporting
+from sluice.core import lifecycle, reporting, steps
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
@@ -175,7 +175,7 @@ def test_a_pending_change_says_what_it_takes(
     kind: ChangeClass, status: Status, reason: str
 ) -> None:
     record = replace(STARTED, change=Change(kind=kind, fields=("executors.cores",)))
-    verdict = lifecycle.Verdict(step=lifecycle.WAIT, record=record, phase=Phase.RUNNING)
+    verdict = steps.Verdict(step=steps.WAIT, record=record, phase=Phase.RUNNING)
     told = reporting.conditions_of(JOB, verdict, running(), holder=None, now=NOW)
     claim = next(claim for claim in told if claim.type is Condition.SPEC_APPLIED)
     assert (claim.status, claim.reason) == (status, reason)

@@ -225,6 +225,23 @@ async def test_suspending_records_the_stop_and_deletes_that_pod_by_its_uid() -> 
 
 
 @in_virtual_time
+async def test_a_paused_operator_tells_of_a_failed_driver_and_leaves_everything_as_it_is() -> None:
+    async with world() as here:
+        await started(here)
+    async with world(here.cluster, paused_by="a switch") as paused:
+        paused.watch()
+        paused.ends(message="boom")
+        await paused.look()
+        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        assert here.cluster.status()["phase"] == "Paused"
+        told = [condition["message"] for condition in here.cluster.status()["conditions"]]
+        assert any("boom" in message and "a switch" in message for message in told)
+    async with world(here.cluster) as resumed:
+        await resumed.look()
+        assert here.cluster.writes[1:] == ASKED_TO_STOP
+
+
+@in_virtual_time
 async def test_nothing_is_written_when_nothing_has_changed() -> None:
     async with world() as here:
         await started(here)

@@ -1,0 +1,115 @@
+"""Why drivers end unasked, and what follows: the failure is counted, the next start waits, the stream is away."""
+
+import hashlib
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from sluice.core import hints
+from sluice.core.application import RestartPolicy, StreamJob
+from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.record import Failure, Record
+from sluice.core.recoveries import Cause
+
+_ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
+"""Spark's error class when it finds that somebody else has written its offset or commit log."""
+
+
+def counted(
+    job: StreamJob, record: Record, failure: Failure, started: datetime | None, now: datetime
+) -> Record:
+    """One more failure: the next start waits longer, or there is none."""
+    policy = job.restart
+    if started is not None and failure.at - started >= policy.reset_after:
+        record = replace(record, failures=0)
+    pause = backoff(policy, record.failures + 1, job.uid)
+    record = record.with_failure(failure, now + pause)
+    cause = Cause.NODE_LOSS if failure.reason == "DriverLost" else Cause.DRIVER_LOSS
+    record = away(record, cause, failure.at, now)
+    has_given_up = policy.failures and record.failures >= policy.failures
+    if has_given_up or failure.reason == "AnotherWriter":
+        record = replace(record, gave_up=True)
+    return record
+
+
+def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:
+    """The cluster did not take the driver pod of this incarnation: quota, admission, security."""
+    failure = Failure(
+        incarnation=record.incarnation,
+        generation=job.generation,
+        reason="DriverRefused",
+        message=f"the cluster refused its pod: {why}",
+        at=now,
+    )
+    return counted(job, record, failure, None, now)
+
+
+def why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
+    """What the pod of an ended driver tells."""
+    ended = driver.ended
+    if ended is None:
+        reason, text, code = "DriverLost", "its pod ended without an exit code", None
+    elif ended.exit_code == 0:
+        reason, code = "FinishedUnasked", 0
+        text = "the program returned (exit code 0); a streaming job has no end of its own"
+    elif ended.reason == "OOMKilled":
+        reason, code = "OutOfMemory", ended.exit_code
+        text = "it needed more memory than its limit; raise spec.application.driver.memory"
+    elif _ANOTHER_WRITER in ended.message:
+        reason, code, text = "AnotherWriter", ended.exit_code, _told_of_another_writer(job)
+    else:
+        reason, code = "DriverFailed", ended.exit_code
+        text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
+        text += hints.remedy(job, ended.message)
+    at = ended.at if ended is not None and ended.at is not None else now
+    return Failure(
+        incarnation=driver.incarnation,
+        generation=job.generation,
+        reason=reason,
+        message=text,
+        at=at,
+        exit_code=code,
+    )
+
+
+def why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -> Failure:
+    """What the agent tells of the first query that failed."""
+    query = next(query for query in report.queries if query.failure is not None)
+    assert query.failure is not None
+    text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
+    has_rival = _ANOTHER_WRITER in text
+    text = _told_of_another_writer(job) if has_rival else text + hints.remedy(job, text)
+    return Failure(
+        incarnation=driver.incarnation,
+        generation=job.generation,
+        reason="AnotherWriter" if has_rival else "QueryFailed",
+        message=text,
+        at=report.at,
+    )
+
+
+def away(record: Record, cause: Cause, began: datetime, now: datetime) -> Record:
+    """The driver is gone or goes; a job that never ran has nothing to recover."""
+    if record.last_batch is None:
+        return record
+    begun = record.recoveries.begun(cause, record.incarnation + 1, began, now)
+    return replace(record, recoveries=begun)
+
+
+def backoff(policy: RestartPolicy, failures: int, seed: str) -> timedelta:
+    """The pause after the n-th failure in a row, with a jitter of a quarter that `seed` decides.
+
+    The jitter keeps many jobs that failed together from starting together; being drawn from the
+    seed, it is the same whenever it is computed again.
+    """
+    exponent = min(failures - 1, 60)
+    seconds = policy.initial.total_seconds() * policy.factor**exponent
+    pause = timedelta(seconds=min(seconds, policy.maximum.total_seconds()))
+    digest = hashlib.sha256(f"{seed}/{failures}".encode()).digest()
+    return pause * (0.75 + 0.5 * digest[0] / 255)
+
+
+def _told_of_another_writer(job: StreamJob) -> str:
+    return (
+        f"somebody else writes the checkpoint {job.checkpoint_location} ({_ANOTHER_WRITER}): rows may be delivered "
+        "twice. Find and stop it; then change the spec, for example spec.suspend, to start the job again"
+    )
