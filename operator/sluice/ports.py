@@ -3,9 +3,14 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from sluice.core.forecasting.forecast import Forecast
 from sluice.core.observations import AgentReport
+from sluice.core.series import NoData
+
+if TYPE_CHECKING:
+    from sluice.core.learning.foreseeing import Forecaster, History
 
 Json = dict[str, Any]
 
@@ -104,6 +109,15 @@ class Metrics(Protocol):
         self, query: str, start: datetime, end: datetime, step: timedelta
     ) -> list[Labelled]:
         """The values of each series from start to end."""
+
+
+class Forecasts(Protocol):
+    """Where loads are forecast: costly, and with large libraries, so it may be another process."""
+
+    async def foresee(
+        self, forecaster: "Forecaster", history: "History", at: float
+    ) -> tuple["Forecaster", Forecast | NoData]:
+        """What is forecast at a moment, and the forecaster with what it has learned by that."""
 
 
 class Clock(Protocol):

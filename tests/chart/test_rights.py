@@ -14,6 +14,7 @@ from sluice.services.operating import Operator, Scope
 from tests.support import pods
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
+from tests.support.forecasts import LocalForecasts
 from tests.support.helm import HOME, Helm, Json, of_kind
 from tests.support.jobs import job, resource
 from tests.support.virtual_time import VirtualClock, VirtualLoop
@@ -102,6 +103,7 @@ async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
             cluster=asked,
             agents=MemoryAgents(VirtualClock()),
             metrics=None,
+            forecasts=LocalForecasts(),
             clock=VirtualClock(),
             scope=Scope(namespaces=namespaces, home=HOME, identity=identity),
             agent=b"packed",

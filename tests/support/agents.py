@@ -1,18 +1,25 @@
 """Agents that tell what a test gives them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from sluice.core.observations import AgentReport
 from sluice.errors import AgentUnavailable
 from sluice.ports import Clock
 
 
-@dataclass(slots=True)
+@dataclass
 class MemoryAgents:
-    """All agents, by the address of their pods. Without a report, an agent does not answer."""
+    """All agents, by the address of their pods. Without a report, an agent does not answer.
+
+    A report may be made anew for each moment.
+    """
 
     clock: Clock
-    reports: dict[str, AgentReport] = field(default_factory=dict)
+    reports: dict[str, AgentReport | Callable[[datetime], AgentReport]] = field(
+        default_factory=dict
+    )
     asked: list[str] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
@@ -23,7 +30,12 @@ class MemoryAgents:
         self.tokens.append(token)
         if address not in self.reports:
             raise AgentUnavailable(f"nobody answers at {address}")
-        return replace(self.reports[address], at=self.clock.now())
+        told = self.reports[address]
+        return (
+            replace(told, at=self.clock.now())
+            if isinstance(told, AgentReport)
+            else told(self.clock.now())
+        )
 
     async def set_executors(self, address: str, token: str, target: int) -> None:
         """Note what was asked for."""

@@ -1,14 +1,15 @@
 """A reconciler with everything it needs in memory; the test plays the watches, the kubelet and the agents."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from sluice.core.application import JobKey
 from sluice.core.observations import AgentReport
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS, Json
+from sluice.ports import PODS, STREAM_JOBS, Clock, Json, Metrics
+from sluice.services.autoscaling import Autoscaler
 from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Pace, Poller
@@ -17,27 +18,50 @@ from sluice.services.statuses import Statuses
 from tests.support import pods
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
+from tests.support.forecasts import LocalForecasts
 from tests.support.jobs import resource
 from tests.support.virtual_time import VirtualClock
 
 KEY = b"the operator's own secret"
 
 
+MakeMetrics = Callable[[Clock], Metrics | None]
+
+
+def _no_metrics(_: Clock) -> None:
+    """No metrics' server is configured."""
+
+
 class World:
     """One operator's process, and the cluster around it. It needs a loop on virtual time."""
 
-    def __init__(self, cluster: MemoryCluster, **settings: Any) -> None:
+    def __init__(
+        self, cluster: MemoryCluster, metrics: MakeMetrics = _no_metrics, **settings: Any
+    ) -> None:
         clock = VirtualClock()
+        self.metrics = metrics(clock)
         self.cluster = cluster
         self.clock = clock
         self.agents = MemoryAgents(clock)
         self.fleet = Fleet()
         self.told: list[JobKey] = []
-        self.poller = Poller(self.fleet, self.agents, clock, pace=Pace(), told=self.told.append)
+        self.poller = Poller(self.fleet, self.agents, clock, pace=Pace(), told=self._heard)
+        self.measuring = Measuring(self.metrics, self.fleet, clock)
+        self.autoscaler = Autoscaler(
+            fleet=self.fleet,
+            poller=self.poller,
+            measuring=self.measuring,
+            metrics=self.metrics,
+            forecasts=LocalForecasts(),
+            cluster=cluster,
+            clock=clock,
+            told=self.told.append,
+        )
         self.reconciler = Reconciler(
             fleet=self.fleet,
             poller=self.poller,
-            measuring=Measuring(None, self.fleet, clock),
+            measuring=self.measuring,
+            autoscaler=self.autoscaler,
             statuses=Statuses(cluster, self.fleet, clock),
             cluster=cluster,
             agents=self.agents,
@@ -47,6 +71,10 @@ class World:
         )
         self.poller.use_key(KEY)
         self.reconciler.use_key(KEY)
+
+    def _heard(self, key: JobKey) -> None:
+        self.autoscaler.heard(key)
+        self.told.append(key)
 
     async def declare(self, name: str = "clicks", **changes: Any) -> float | None:
         """A user applies a StreamJob; its status stays. Then look."""
@@ -102,12 +130,16 @@ class World:
 
 
 @asynccontextmanager
-async def world(cluster: MemoryCluster | None = None, **settings: Any) -> AsyncIterator[World]:
-    """An operator that sees what is in the cluster, and asks agents."""
-    whole = World(cluster or MemoryCluster(), **settings)
+async def world(
+    cluster: MemoryCluster | None = None, metrics: MakeMetrics = _no_metrics, **settings: Any
+) -> AsyncIterator[World]:
+    """An operator that sees what is in the cluster, asks agents, and decides."""
+    whole = World(cluster or MemoryCluster(), metrics, **settings)
     polling = asyncio.create_task(whole.poller.queue.run(2))
+    deciding = asyncio.create_task(whole.autoscaler.queue.run(1))
     try:
         yield whole
     finally:
         polling.cancel()
-        await asyncio.gather(polling, return_exceptions=True)
+        deciding.cancel()
+        await asyncio.gather(polling, deciding, return_exceptions=True)

@@ -5,13 +5,15 @@ a rule existed, the insides of pod templates, and combinations that a rule over 
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import ValidationError
 
 from sluice.api.v1alpha1.application import Application as ApiApplication
 from sluice.api.v1alpha1.application import Pod
+from sluice.api.v1alpha1.objectives import Scaling as ApiScaling
 from sluice.api.v1alpha1.objectives import Slo
 from sluice.api.v1alpha1.running import Executors as ApiExecutors
 from sluice.api.v1alpha1.streamjob import StreamJob as ApiStreamJob
@@ -23,10 +25,15 @@ from sluice.core.application import (
     Executors,
     JobKey,
     KafkaSource,
+    LatencyBound,
     PodShape,
     RestartPolicy,
+    Scaling,
     StreamJob,
 )
+from sluice.core.deciding.guards import Blackout
+from sluice.core.deciding.situation import Mode
+from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import SLICE, Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.podsecurity import template_problems
@@ -35,6 +42,7 @@ from sluice.errors import InvalidSpec, Problem
 
 ALLOW_MIGRATION = "sluice.dev/allow-migration"
 PAUSED = "sluice.dev/paused"
+APPROVE = "sluice.dev/approve"
 
 _VARIABLE_SOURCES = frozenset(
     ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
@@ -67,6 +75,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         *_pause_problems(annotations),
         *_environment_problems(spec.application),
         *_template_problems(spec),
+        *_calendar_problems(spec.scaling),
     ]
     if problems:
         raise InvalidSpec(problems)
@@ -104,7 +113,10 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         objective=_objective(spec.slo),
         progress_deadline=quantities.duration(spec.progress_deadline),
         recovery_target=quantities.duration(spec.recovery.target) if spec.recovery else None,
-        scales=spec.scaling.mode != "Off",
+        latency=_latency(spec.slo),
+        throughput=spec.slo.throughput.minimum if spec.slo and spec.slo.throughput else None,
+        scaling=_scaling(spec.scaling),
+        approved=metadata.get("annotations", {}).get(APPROVE),
         not_in_force=tuple(_not_in_force(spec)),
         document=spec.model_dump(mode="json", by_alias=True, exclude_none=True),
     )
@@ -221,11 +233,60 @@ def _objective(slo: Slo | None) -> Objective | None:
     return Objective(share=slo.objective, window=window, gaps=Gaps(slo.gaps))
 
 
+def _latency(slo: Slo | None) -> LatencyBound | None:
+    if slo is None or slo.latency is None:
+        return None
+    bound = quantities.duration(slo.latency.bound)
+    return LatencyBound(percentile=slo.latency.percentile, bound=bound)
+
+
+def _scaling(declared: ApiScaling) -> Scaling:
+    return Scaling(
+        mode=Mode(declared.mode),
+        policy=declared.policy,
+        interval=quantities.duration(declared.interval),
+        horizon=quantities.duration(declared.horizon),
+        stabilisation=quantities.duration(declared.stabilisation),
+        blackouts=tuple(
+            Blackout(
+                start=time.fromisoformat(window.start),
+                end=time.fromisoformat(window.end),
+                days=frozenset(window.days),
+                time_zone=window.time_zone,
+            )
+            for window in declared.blackouts
+        ),
+        calendar=tuple(
+            Event(
+                start=datetime.fromisoformat(event.start),
+                end=datetime.fromisoformat(event.start) + quantities.duration(event.duration),
+                factor=event.factor,
+                added=event.added,
+                every=None if event.every is None else quantities.duration(event.every),
+            )
+            for event in declared.calendar
+        ),
+    )
+
+
+def _calendar_problems(declared: ApiScaling) -> Iterator[Problem]:
+    """Moments and time zones that have the form of one, and are none: 31 June, Europe/Atlantis."""
+    for index, event in enumerate(declared.calendar):
+        try:
+            datetime.fromisoformat(event.start)
+        except ValueError as error:
+            yield Problem(f"spec.scaling.calendar[{index}].start", event.start, str(error))
+    for index, window in enumerate(declared.blackouts):
+        try:
+            ZoneInfo(window.time_zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            path = f"spec.scaling.blackouts[{index}].timeZone"
+            yield Problem(path, window.time_zone, "unknown; write it as Europe/Berlin, or UTC")
+
+
 def _not_in_force(spec: StreamJobSpec) -> Iterator[str]:
-    if spec.recovery is not None:
+    if spec.recovery is not None and spec.scaling.mode == "Off":
         yield "recovery"
-    if spec.scaling.mode != "Off":
-        yield "scaling"
     if spec.alternates:
         yield "alternates"
     if spec.profiling.enabled:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from sluice.core.deciding.guards import Blackout
+from sluice.core.deciding.situation import Mode
+from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import Objective
 from sluice.core.quantities import Bytes, Millicores
 
@@ -124,14 +127,42 @@ class RestartPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """Who chooses the number of executors, by which rule, and how often.
+
+    `calendar` has the events that change the load.
+    """
+
+    mode: Mode = Mode.OFF
+    policy: str = "sluice"
+    interval: timedelta = timedelta(seconds=60)
+    horizon: timedelta = timedelta(minutes=15)
+    stabilisation: timedelta = timedelta(minutes=5)
+    blackouts: tuple[Blackout, ...] = ()
+    calendar: tuple[Event, ...] = ()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the operator may choose the number; else `executors.initial` holds."""
+        return self.mode in (Mode.AUTO, Mode.APPROVE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyBound:
+    """The longest time that a share of the records may take."""
+
+    percentile: float
+    bound: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamJob:
     """One declared job.
 
     `document` is the whole spec with all defaults filled in, as plain data: what changes are found in.
     `paused_by` names what keeps the operator from acting on the job.
-    `objective` is None without spec.slo. `scales` says that a scaling mode other than Off is declared.
-    `not_in_force` names the declared fields that this version
-    stores but does not act upon.
+    `objective` is None without spec.slo. `approved` is the decision that a person has approved. `not_in_force` names
+    the declared fields that this version stores but does not act upon.
     """
 
     key: JobKey
@@ -149,7 +180,10 @@ class StreamJob:
     objective: Objective | None = None
     progress_deadline: timedelta = timedelta(minutes=5)
     recovery_target: timedelta | None = None
-    scales: bool = False
+    latency: LatencyBound | None = None
+    throughput: float | None = None
+    scaling: Scaling = field(default_factory=Scaling)
+    approved: str | None = None
     not_in_force: tuple[str, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
 

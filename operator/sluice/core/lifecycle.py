@@ -20,6 +20,8 @@ from typing import assert_never
 from sluice.core import changes, failures
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
+from sluice.core.chosen import Chosen, newly_chosen, wanted_executors
+from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
@@ -46,6 +48,7 @@ def next_step(
         record,
         ended=max(record.ended, seen.ended),
         recoveries=record.recoveries.seen(seen, now),
+        chosen=newly_chosen(job, record.chosen, seen.decided),
     )
     driver = seen.driver
     if job.paused_by is not None:
@@ -196,10 +199,23 @@ def _running(
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
         record = replace(record, failures=0)
     phase = _phase_of(driver, report)
-    wanted = job.executors.initial
+    wanted = wanted_executors(job, record.chosen)
+    chosen = record.chosen
+    if chosen is not None and _is_by_restart(chosen, driver, report, wanted):
+        record = failures.away(record, Cause.RESCALE, now, now)
+        return _stop(record, driver, f"decision {chosen.decision}: {wanted} executors")
     if report is not None and _has_other_executors(report, wanted):
         return Verdict(step=SetExecutors(target=wanted), record=record, phase=phase)
     return Verdict(step=WAIT, record=record, phase=phase)
+
+
+def _is_by_restart(
+    chosen: Chosen, driver: DriverPod, report: AgentReport | None, wanted: int
+) -> bool:
+    """Whether the executors are to come with another driver, and this one has others yet."""
+    if chosen.path is not Path.RESTART or driver.incarnation > chosen.incarnation:
+        return False
+    return report is not None and report.target != wanted
 
 
 def _has_other_executors(report: AgentReport, wanted: int) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.core.chosen import Decided
+from sluice.core.learning.batches import BatchReport
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
 
 LOST_AFTER = timedelta(seconds=30)
@@ -85,7 +87,11 @@ class QueryFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReport:
-    """One streaming query, as the agent sees it. Rates are rows per second."""
+    """One streaming query, as the agent sees it. Rates are rows per second.
+
+    `batches` are the last ones, the oldest first. `trigger_seconds` is the period of the trigger, 0 where a batch
+    follows the other at once; `most_rows` the limit of a batch. Each is None where it is not known.
+    """
 
     name: str
     active: bool
@@ -102,6 +108,9 @@ class QueryReport:
     state_partitions: int | None = None
     state_store: str | None = None
     in_batch_since: datetime | None = None
+    batches: tuple[BatchReport, ...] = ()
+    trigger_seconds: float | None = None
+    most_rows: float | None = None
 
     @property
     def is_under_way(self) -> bool:
@@ -113,7 +122,7 @@ class QueryReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
-    """What the agent in the driver told, and when."""
+    """What the agent in the driver told, and when. `executor_seconds` is the processor time of all tasks so far."""
 
     at: datetime
     phase: str
@@ -121,6 +130,7 @@ class AgentReport:
     application_id: str | None = None
     target: int | None = None
     registered: int | None = None
+    executor_seconds: float | None = None
     queries: tuple[QueryReport, ...] = ()
 
 
@@ -136,3 +146,5 @@ class Observed:
     ended: int = 0
     """The newest incarnation of this job whose driver was seen to have ended, also if its pod is gone by now."""
     measured: Measurement | Unmeasured = NOT_CONFIGURED
+    decided: Decided | None = None
+    """The newest decision on its executors, if one was made since the operator started."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from sluice.core.changes import NO_CHANGE, Change
+from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim
 from sluice.core.recoveries import Recoveries
 
@@ -71,6 +72,8 @@ class Record:
     change: Change = NO_CHANGE
     gave_up: bool = False
     ended: int = 0
+    chosen: Chosen | None = None
+    """The number of executors that was decided upon, if the operator may choose it."""
     recoveries: Recoveries = field(default_factory=Recoveries)
     conditions: tuple[Claim, ...] = ()
 

@@ -39,6 +39,8 @@ class Cause(StrEnum):
     """Its pod ended without a word of how."""
     SPEC_CHANGE = "SpecChange"
     """The operator stopped it to start it otherwise."""
+    RESCALE = "Rescale"
+    """The operator stopped it to start it with another number of executors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sluice.core import hints
+from sluice.core import hints, scalingclaims
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
@@ -48,8 +48,8 @@ def conditions_of(
         _progress(job, verdict, seen, now),
         _metrics(seen, now),
         _objectives(job, seen),
-        _recovery(job),
-        _scaling(job),
+        scalingclaims.recovery(job, seen),
+        scalingclaims.scaling(job, seen),
     )
     return (*others, _ready(others, verdict.phase))
 
@@ -89,6 +89,10 @@ def news(before: Record, after: Record) -> Iterator[News]:
         resumed = "" if after.last_batch is None else f", after batch {after.last_batch}"
         told = f"Incarnation {after.incarnation} starts{resumed}"
         yield News(reason="DriverStarting", message=told)
+    if after.chosen is not None and after.chosen != before.chosen:
+        chosen = after.chosen
+        told = f"Decision {chosen.decision}: {chosen.executors} executors, {chosen.path.lower()}: {chosen.reason}"
+        yield News(reason="Rescaling", message=told)
     for recovery in after.recoveries.past[len(after.recoveries.past) - _newly(before, after) :]:
         yield News(reason="Recovered", message=_told_of(recovery))
     yield from _newly_failed(before, after)
@@ -336,20 +340,6 @@ def _objectives(job: StreamJob, seen: Observed) -> Claim:
     if broken:
         return fails(kind, "BoundBroken", f"{', '.join(sorted(broken))} missed just now; {told}.")
     return holds(kind, "Met", f"{told}.")
-
-
-def _recovery(job: StreamJob) -> Claim:
-    kind = Condition.RECOVERY_TARGET_FEASIBLE
-    if job.recovery_target is None:
-        return unknown(kind, "NoTarget", "spec.recovery declares nothing.")
-    return unknown(kind, "NotYetInForce", "This version does not predict recoveries.")
-
-
-def _scaling(job: StreamJob) -> Claim:
-    kind = Condition.SCALING_ACTIVE
-    if not job.scales:
-        return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
-    return fails(kind, "NotYetInForce", "This version does not choose the number of executors.")
 
 
 def _ready(others: tuple[Claim, ...], phase: Phase) -> Claim:

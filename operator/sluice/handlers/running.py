@@ -11,6 +11,7 @@ import kopf
 from sluice.adapters.agents import HttpAgents
 from sluice.adapters.clock import SystemClock
 from sluice.adapters.credentials import Credentials
+from sluice.adapters.forecasting import ForecastProcess
 from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.adapters.metrics import MetricsServer
 from sluice.agent.pack import packed
@@ -42,12 +43,14 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
     async with (
         KubernetesCluster(credentials) as cluster,
         HttpAgents(clock) as agents,
+        ForecastProcess() as forecasts,
         AsyncExitStack() as stack,
     ):
         operator = Operator(
             cluster=cluster,
             agents=agents,
             metrics=await _metrics(settings, stack),
+            forecasts=forecasts,
             clock=clock,
             scope=Scope(namespaces=namespaces, home=settings.home, identity=settings.identity),
             agent=packed(),

@@ -14,7 +14,7 @@ from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies.named import POLICIES, parameter_names, policy_named
-from sluice.core.simulation.foreseeing import Forecaster, unforeseen
+from sluice.core.learning.foreseeing import Forecaster, unforeseen
 from sluice.core.simulation.loop import Decide, Foresee
 from sluice.core.simulation.oracle import Oracle
 from sluice.core.simulation.plant import Plant

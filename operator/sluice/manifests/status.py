@@ -6,8 +6,10 @@ from typing import Any
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
+from sluice.core.chosen import Chosen, Decided, wanted_executors
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.measurement import Attained, attained
+from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import Observed, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
@@ -27,12 +29,13 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
     account = None
     if job.objective is not None:
         account = attained(job.objective, seen.measured, job.created)
-    wanted = 0 if phase is Phase.SUSPENDED else job.executors.initial
+    wanted = 0 if phase is Phase.SUSPENDED else wanted_executors(job, record.chosen)
     told = {
         **remembered(job.key, job.generation, record, phase),
         "replicas": seen.executors_running,
         "driver": _driver(seen),
         "executors": {"wanted": wanted, "running": seen.executors_running},
+        "decision": _decision(seen.decided) if seen.decided is not None else {},
         "stream": _stream(queries),
         "slo": _slo(job, account),
         "summary": {
@@ -57,6 +60,7 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "selector": names.executor_selector(key),
             "failures": _failures(record),
             "recoveries": _recoveries(record.recoveries),
+            "chosen": _chosen(record.chosen) if record.chosen is not None else {},
             "change": {"kind": str(record.change.kind), "fields": list(record.change.fields)},
             "checkpoint": {
                 "location": record.checkpoint,
@@ -83,6 +87,7 @@ def read_record(status: Mapping[str, Any]) -> Record:
         last_commit=_time(checkpoint.get("committedAt")),
         change=_read_change(status.get("change", {})),
         recoveries=_read_recoveries(status.get("recoveries", {})),
+        chosen=_read_chosen(status.get("chosen", {})),
         gave_up=failures.get("gaveUp", False),
         conditions=tuple(
             _read_condition(condition)
@@ -98,6 +103,52 @@ def _read_change(change: Mapping[str, Any]) -> Change:
     if change.get("kind") not in _KNOWN_CHANGES:
         return NO_CHANGE
     return Change(kind=ChangeClass(change["kind"]), fields=tuple(change.get("fields", ())))
+
+
+def _chosen(chosen: Chosen) -> Json:
+    return {
+        "executors": chosen.executors,
+        "decision": chosen.decision,
+        "at": _text(chosen.at),
+        "reason": chosen.reason,
+        "path": str(chosen.path),
+        "incarnation": chosen.incarnation,
+    }
+
+
+def _read_chosen(chosen: Mapping[str, Any]) -> Chosen | None:
+    """A choice as it was told; one by a way of a newer operator is forgotten."""
+    at = _time(chosen.get("at"))
+    if at is None or chosen.get("path") not in frozenset(Path):
+        return None
+    return Chosen(
+        executors=chosen["executors"],
+        decision=chosen.get("decision", ""),
+        at=at,
+        reason=chosen.get("reason", ""),
+        path=Path(chosen["path"]),
+        incarnation=chosen.get("incarnation", 0),
+    )
+
+
+def _decision(decided: Decided) -> Json:
+    decision = decided.decision
+    return {
+        "id": decided.id,
+        "at": _text(decided.at),
+        "wanted": decision.wanted,
+        "executors": decision.executors,
+        "reason": decision.reason,
+        "keptBy": f"{decision.veto.guard}: {decision.veto.reason}" if decision.veto else None,
+        "pending": decided.pending,
+        "expectedLatency": _rounded(decision.expected_latency),
+        "expectedRecovery": _rounded(decision.expected_recovery),
+        "smallestRecovery": _rounded(decision.smallest_recovery),
+    }
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
 
 
 def _failures(record: Record) -> Json:

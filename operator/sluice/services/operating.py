@@ -10,8 +10,18 @@ from prometheus_client import CollectorRegistry
 
 from sluice.core.application import JobKey
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS, Agents, Clock, Cluster, Json, Metrics
+from sluice.ports import (
+    PODS,
+    STREAM_JOBS,
+    Agents,
+    Clock,
+    Cluster,
+    Forecasts,
+    Json,
+    Metrics,
+)
 from sluice.services.agentkey import agent_key
+from sluice.services.autoscaling import Autoscaler
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import Leadership
@@ -25,6 +35,9 @@ from sluice.services.statuses import Statuses
 from sluice.services.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
+
+SCALERS = 4
+"""Jobs that are decided upon at a time: while one waits for its forecast, another one writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +63,7 @@ class Operator:
         cluster: Cluster,
         agents: Agents,
         metrics: Metrics | None,
+        forecasts: Forecasts,
         clock: Clock,
         scope: Scope,
         agent: bytes,
@@ -70,7 +84,7 @@ class Operator:
         self._jobs = JobsCollector(self.fleet)
         self.registry.register(self._jobs)
         self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile, fields=lambda key: key.fields)
-        self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._queue.add)
+        self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._heard)
         self._measuring = Measuring(metrics, self.fleet, clock, namespaces=scope.namespaces)
         self.leadership = Leadership(
             self._cluster,
@@ -80,10 +94,21 @@ class Operator:
             identity=scope.identity,
         )
         ours = LeaderOnly(self._cluster, self.leadership)
+        self._autoscaler = Autoscaler(
+            fleet=self.fleet,
+            poller=self._poller,
+            measuring=self._measuring,
+            metrics=metrics,
+            forecasts=forecasts,
+            cluster=ours,
+            clock=clock,
+            told=self._queue.add,
+        )
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,
             measuring=self._measuring,
+            autoscaler=self._autoscaler,
             statuses=Statuses(ours, self.fleet, clock),
             cluster=ours,
             agents=agents,
@@ -106,7 +131,9 @@ class Operator:
 
     def job_changed(self, resource: Mapping[str, Any]) -> None:
         """A StreamJob was created or changed."""
-        self._look_at(self.fleet.see_job(resource))
+        key = self.fleet.see_job(resource)
+        self._autoscaler.changed(key)
+        self._look_at(key)
 
     def job_gone(self, resource: Mapping[str, Any]) -> None:
         """A StreamJob was deleted."""
@@ -127,6 +154,7 @@ class Operator:
             group.create_task(self._queue.run(self._workers))
             group.create_task(self._poller.queue.run(self._pollers))
             group.create_task(self._measuring.run())
+            group.create_task(self._autoscaler.queue.run(SCALERS))
 
     async def _begin(self) -> None:
         """Take over: see everything first, so that no claim on a checkpoint is missed, then look at all."""
@@ -134,6 +162,7 @@ class Operator:
         self._reconciler.use_key(key)
         self._poller.use_key(key)
         self._reconciler.start_afresh()
+        self._autoscaler.start_afresh()
         for namespace in self._scope.listed:
             await _see_each(self.fleet.see_job, self._cluster.each(STREAM_JOBS, namespace))
             pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)
@@ -147,6 +176,11 @@ class Operator:
             return None
         with self._instruments.reconciling():
             return await self._reconciler.reconcile(key)
+
+    def _heard(self, key: JobKey) -> None:
+        """An agent has answered, or has not."""
+        self._autoscaler.heard(key)
+        self._queue.add(key)
 
     def _look_at(self, key: JobKey | None) -> None:
         self._instruments.event_seen(self._clock.now())

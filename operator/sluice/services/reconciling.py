@@ -13,6 +13,7 @@ from typing import Any, assert_never
 from sluice import logs
 from sluice.core import failures, lifecycle, reporting
 from sluice.core.application import JobKey, StreamJob
+from sluice.core.chosen import sized
 from sluice.core.conditions import settle
 from sluice.core.observations import Observed
 from sluice.core.record import Phase, Record
@@ -34,6 +35,7 @@ from sluice.ports import (
     Cluster,
     Json,
 )
+from sluice.services.autoscaling import Autoscaler
 from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
@@ -65,6 +67,7 @@ class Reconciler:
         fleet: Fleet,
         poller: Poller,
         measuring: Measuring,
+        autoscaler: Autoscaler,
         statuses: Statuses,
         cluster: Cluster,
         agents: Agents,
@@ -76,6 +79,7 @@ class Reconciler:
         self._fleet = fleet
         self._poller = poller
         self._measuring = measuring
+        self._autoscaler = autoscaler
         self._statuses = statuses
         self._cluster = cluster
         self._agents = agents
@@ -124,6 +128,7 @@ class Reconciler:
     def _forget(self, key: JobKey) -> None:
         self._records.pop(key, None)
         self._poller.forget(key)
+        self._autoscaler.forget(key)
         self._statuses.forget(key)
 
     def _recall(self, key: JobKey, resource: dict[str, Any]) -> Record:
@@ -139,6 +144,7 @@ class Reconciler:
             driver=driver,
             executors_running=self._fleet.executors_running(key),
             measured=self._measuring.of(key),
+            decided=self._autoscaler.decided(key),
             ended=self._fleet.ended(key),
         )
         if driver is None or driver.deleting or driver.is_over or driver.started is None:
@@ -177,6 +183,7 @@ class Reconciler:
     async def _start(self, job: StreamJob, record: Record, step: StartDriver) -> None:
         incarnation = step.incarnation
         is_ours = await self._pass_on(job, step)
+        job = sized(job, record.chosen)
         for stage in children.children(job, incarnation, agent=self._agent, key=self._key):
             await asyncio.gather(*(self._have(body, incarnation) for body in stage))
         try:

@@ -20,7 +20,9 @@ log = logging.getLogger(__name__)
 SHORTEST_PAUSE = 10.0
 """Seconds between two writes that only bring new numbers."""
 
-_NUMBERS = frozenset({"stream", "slo", "summary", "checkpoint", "driver", "executors", "replicas"})
+_NUMBERS = frozenset(
+    {"stream", "slo", "summary", "checkpoint", "driver", "executors", "replicas", "decision"}
+)
 """Parts of a status that change with every batch, or several times while pods start: of a hundred jobs that start
 together each would be written twice as often, and a write costs the API server as much as making a pod.
 """

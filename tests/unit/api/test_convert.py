@@ -83,9 +83,9 @@ def test_a_window_of_less_than_a_minute_is_taken_as_one() -> None:
 
 
 def test_fields_that_this_version_only_stores_are_named() -> None:
-    of = job(slo={}, scaling={"mode": "Auto"}, recovery={"target": "1m"})
-    assert of.not_in_force == ("recovery", "scaling")
-    assert job(scaling={"mode": "Off"}).not_in_force == ()
+    of = job(profiling={"enabled": True}, utility={}, recovery={"target": "1m"})
+    assert of.not_in_force == ("recovery", "profiling", "utility")
+    assert job(scaling={"mode": "Auto"}, recovery={"target": "1m"}).not_in_force == ()
 
 
 def test_unknown_fields_of_a_newer_version_are_ignored() -> None:

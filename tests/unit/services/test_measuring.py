@@ -1,15 +1,14 @@
 """What is asked of a metrics' server, and what becomes of its answers."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
-from sluice.errors import MetricsUnavailable
 from sluice.ports import Labelled
 from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
 from tests.support.jobs import NOW, resource
+from tests.support.metrics import MemoryMetrics
 
 CLICKS = JobKey("shop", "clicks")
 
@@ -19,28 +18,6 @@ class FixedClock:
 
     def now(self) -> datetime:
         return NOW
-
-
-class MemoryMetrics:
-    """Answers each query that contains a key with its series."""
-
-    def __init__(self, answers: Mapping[str, list[Labelled]], at: datetime = NOW) -> None:
-        self.answers = {"vector(1)": [Labelled({}, ((at, 1.0),))], **answers}
-        self.asked: list[str] = []
-        self.is_away = False
-
-    async def now(self, query: str) -> list[Labelled]:
-        """The series of the first key that fits."""
-        if self.is_away:
-            raise MetricsUnavailable("nobody there")
-        self.asked.append(query)
-        return next((told for key, told in self.answers.items() if key in query), [])
-
-    async def history(
-        self, query: str, start: datetime, end: datetime, step: timedelta
-    ) -> list[Labelled]:
-        """Not asked here."""
-        raise AssertionError(query)
 
 
 def one(value: float, **labels: str) -> Labelled:

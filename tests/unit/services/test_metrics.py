@@ -18,6 +18,7 @@ from sluice.services.metrics.jobs import JobsCollector
 from sluice.services.operating import Operator, Scope
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
+from tests.support.forecasts import LocalForecasts
 from tests.support.jobs import NOW, resource
 from tests.support.virtual_time import VirtualClock, in_virtual_time
 
@@ -74,6 +75,7 @@ async def started(
         cluster=cluster,
         agents=MemoryAgents(VirtualClock()),
         metrics=None,
+        forecasts=LocalForecasts(),
         clock=VirtualClock(),
         scope=Scope(home="home", identity=identity),
         agent=b"packed",

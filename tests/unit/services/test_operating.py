@@ -11,6 +11,7 @@ from sluice.ports import PODS, SECRETS, STREAM_JOBS, Json, Resource
 from sluice.services.operating import Operator, Scope
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
+from tests.support.forecasts import LocalForecasts
 from tests.support.jobs import resource
 from tests.support.virtual_time import VirtualClock, in_virtual_time
 
@@ -22,6 +23,7 @@ def operator(cluster: MemoryCluster, *, identity: str = "one", namespaces: str =
         cluster=cluster,
         agents=MemoryAgents(VirtualClock()),
         metrics=None,
+        forecasts=LocalForecasts(),
         clock=VirtualClock(),
         scope=scope,
         agent=b"packed",

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sluice.api.base import Duration, FreeForm, Model, Rule, positive_duration, text_of_form
+from sluice.core import quantities
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 TimeOfDay = Annotated[
@@ -16,6 +17,14 @@ TimeOfDay = Annotated[
         r"^([01][0-9]|2[0-3]):[0-5][0-9]$",
         "not a time of day; write HH:MM, for example 08:30",
         limit=5,
+    ),
+]
+Moment = Annotated[
+    str,
+    *text_of_form(
+        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(Z|[+-][0-9]{2}:[0-9]{2})$",
+        "not a moment with a time zone; write for example 2026-11-27T20:00:00+01:00",
+        limit=32,
     ),
 ]
 Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
@@ -105,6 +114,44 @@ class Blackout(Model):
     )
 
 
+class CalendarEvent(Model):
+    """A time that the owner knows to have another load than the past tells."""
+
+    name: PlainName = Field(description="Name of the event.")
+    start: Moment = Field(description="When it begins, with its time zone.")
+    duration: Duration = Field(description="How long it lasts.")
+    factor: float = Field(
+        1.0, gt=0, le=10000, description="So many times the ordinary load arrives during it."
+    )
+    added: float = Field(
+        0.0, ge=0, le=1e12, description="So many records per second arrive in addition."
+    )
+    every: Duration | None = Field(
+        None,
+        description="It comes again after so long, for ever: 24h, 168h. Not shorter than its duration. Default: once.",
+    )
+
+    rules = (
+        positive_duration("duration"),
+        positive_duration("every"),
+        Rule(
+            field="every",
+            # CEL knows no days; those are compared by the operator.
+            cel="!has(self.every) || self.every.contains('d') || self.duration.contains('d') "
+            "|| duration(self.every) >= duration(self.duration)",
+            message="'\\'' + self.every + '\\' is shorter than duration: \\'' + self.duration + '\\'; "
+            "it would overlap with itself'",
+            check=lambda self: (
+                self.every is None
+                or quantities.duration(self.every) >= quantities.duration(self.duration)
+            ),
+            told=lambda self: (
+                f"'{self.every}' is shorter than duration: '{self.duration}'; it would overlap with itself"
+            ),
+        ),
+    )
+
+
 class Scaling(Model):
     """Whether and how the operator chooses the number of executors."""
 
@@ -113,9 +160,17 @@ class Scaling(Model):
         description="Off: executors.initial holds. Observe: decide and report. Approve: apply when approved. "
         "Auto: apply.",
     )
-    policy: Literal["sluice", "phoebe", "static", "hpa", "keda-lag", "flink-autoscaler", "ds2"] = (
-        Field("sluice", description="The rule that decides.")
-    )
+    policy: Literal[
+        "sluice",
+        "phoebe",
+        "static",
+        "hpa",
+        "keda-lag",
+        "flink-autoscaler",
+        "ds2",
+        "twres",
+        "daedalus",
+    ] = Field("sluice", description="The rule that decides.")
     interval: Duration = Field("60s", description="Time between two decisions.")
     horizon: Duration = Field("15m", description="How far ahead the load is forecast.")
     stabilisation: Duration = Field(
@@ -124,6 +179,9 @@ class Scaling(Model):
     )
     blackouts: list[Blackout] = Field(
         default=[], max_length=32, description="Windows without rescaling."
+    )
+    calendar: list[CalendarEvent] = Field(
+        default=[], max_length=32, description="Known events that change the load, such as a sale."
     )
 
     rules = (positive_duration("interval"), positive_duration("horizon"))

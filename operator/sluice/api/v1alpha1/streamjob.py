@@ -186,6 +186,37 @@ class ConditionStatus(Model):
     )
 
 
+class ChosenStatus(Model):
+    """The last decision that changed the number of executors."""
+
+    executors: int = Field(description="How many the job is to have.")
+    decision: str = Field("", description="Id of the decision.")
+    at: str = Field(description="When.", json_schema_extra={"format": "date-time"})
+    reason: str = Field("", description="Why.")
+    path: str = Field("Live", description="The way: Live or Restart.")
+    incarnation: int = Field(0, description="The driver that ran then.")
+
+
+class DecisionStatus(Model):
+    """A decision in short; `kubectl sluice explain` tells all of it."""
+
+    id: str = Field(description="Its id.")
+    at: str = Field(description="When.", json_schema_extra={"format": "date-time"})
+    wanted: int = Field(description="The executors that the policy wants.")
+    executors: int = Field(description="The executors that the job is to have.")
+    reason: str = Field(description="Why.")
+    kept_by: str | None = Field(None, description="The guard that keeps the wish from being done.")
+    pending: str | None = Field(
+        None,
+        description="In mode Approve: the value of the annotation that approves what is wanted.",
+    )
+    expected_latency: float | None = Field(None, description="In seconds.")
+    expected_recovery: float | None = Field(None, description="From a lost driver, in seconds.")
+    smallest_recovery: float | None = Field(
+        None, description="The shortest target that could be kept, where the declared one cannot."
+    )
+
+
 class StreamJobStatus(Model):
     """What the operator knows and remembers of a job. It alone writes it."""
 
@@ -207,6 +238,12 @@ class StreamJobStatus(Model):
     failures: FailureStatus = Field(default=FailureStatus(), description="Failures of the driver.")
     recoveries: RecoveriesStatus = Field(
         default=RecoveriesStatus(), description="Recoveries of the job, measured."
+    )
+    chosen: ChosenStatus | None = Field(
+        None, description="The number of executors that was decided upon, where the mode allows it."
+    )
+    decision: DecisionStatus | None = Field(
+        None, description="The newest decision on the number of executors."
     )
     change: ChangeStatus = Field(
         default=ChangeStatus(), description="A pending change of the spec."

@@ -48,7 +48,7 @@ def compacted(situation: Situation) -> Situation:
         observed=_observations(situation.observed),
         history=_history(situation.history),
         forecast=_forecast(situation.forecast),
-        models=_models(situation.models),
+        models=compacted_models(situation.models),
         uptime=_seconds(situation.uptime),
         since_rescale=_elapsed(situation.since_rescale),
         wishes=_wishes(situation.wishes),
@@ -115,7 +115,8 @@ def _forecast(forecast: Forecast | NoData) -> Forecast | NoData:
     )
 
 
-def _models(models: Models) -> Models:
+def compacted_models(models: Models) -> Models:
+    """Models without more measurements than they need to say the same."""
     capacity, latency = models.capacity, models.latency
     points = tuple((executors, rounded(rate)) for executors, rate in capacity.points)
     causes = {

@@ -7,11 +7,8 @@
     executors   where batches run: pending, starting, cold, paid for
     job         the job as it runs: batches, failures, rescales
     metrics     what can be seen of it, which is less than the truth
-    watching    what is known of it from one decision to the next
     cohorts     which rows were committed when: exact latencies
-    learning    models from what was seen
     profiling   models from runs before production, and their price
-    foreseeing  forecasts
     truth       what is true of a plant, for those who may know it
     oracle      the policy that knows the future
     loop        a run: job, metrics, learning, decision, and again

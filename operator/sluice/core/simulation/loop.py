@@ -11,16 +11,17 @@ from functools import partial
 
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Forecast, Situation, Targets
+from sluice.core.learning.experience import Experience
+from sluice.core.learning.foreseeing import foreseen_recovery
+from sluice.core.learning.scrapes import Scrape
+from sluice.core.learning.watching import Terms, Watcher
 from sluice.core.modelling.downtime import Cause
 from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import Arrivals
-from sluice.core.simulation.foreseeing import foreseen_recovery
 from sluice.core.simulation.job import Batch, Failure, Loss, SimulatedJob
-from sluice.core.simulation.learning import Experience
-from sluice.core.simulation.metrics import Metrics, Scrape
+from sluice.core.simulation.metrics import Metrics
 from sluice.core.simulation.plant import Plant
-from sluice.core.simulation.trace import Trace
-from sluice.core.simulation.watching import Watcher
+from sluice.core.simulation.trace import EPOCH, Trace
 
 Decide = Callable[[Situation], Decision]
 Foresee = Callable[[Situation], Forecast | NoData]
@@ -107,6 +108,18 @@ class Run:
     executor_seconds: float
 
 
+def terms_of(plant: Plant) -> Terms:
+    """What the owner of a simulated job would declare."""
+    return Terms(
+        bounds=plant.bounds,
+        targets=Targets(latency=plant.latency, recovery=plant.recovery),
+        period=plant.period,
+        most_rows=plant.most_rows,
+        live=plant.live,
+        epoch=EPOCH,
+    )
+
+
 def no_clock() -> float:
     """A clock for runs whose price does not matter."""
     return 0.0
@@ -125,10 +138,7 @@ class _Loop:
         self.job = SimulatedJob(plant, scenario.trace, scenario.seed, executors, scenario.failures)
         self.metrics = Metrics(self.job, scenario.seed)
         self.watcher = Watcher(
-            plant=plant,
-            targets=Targets(latency=plant.latency, recovery=plant.recovery),
-            executors=executors,
-            experience=scenario.experience,
+            terms=terms_of(plant), executors=executors, experience=scenario.experience
         )
         self.unread: deque[Scrape | None] = deque()
         self.moments: list[Moment] = []

@@ -9,43 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.scrapes import Scrape
 from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import commits, latencies
 from sluice.core.simulation.job import SimulatedJob
 
 LATENCY_WINDOW = 120.0
 PERCENTILE = 0.95
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchReport:
-    """A finished batch as the agent tells of it; `cold` if an executor in it had not worked before."""
-
-    start: float
-    seconds: float
-    rows: float
-    executors: int
-    cold: bool
-
-    @property
-    def end(self) -> float:
-        """When it was committed."""
-        return self.start + self.seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scrape:
-    """What was seen at a moment; rates and shares are those since the scrape before."""
-
-    at: float
-    arrival: Measured
-    processing: Measured
-    lag: float
-    running: int
-    cpu: Measured
-    busy: Measured
-    latency: Measured
-    batches: tuple[BatchReport, ...]
 
 
 @dataclass

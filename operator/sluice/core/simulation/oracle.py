@@ -15,9 +15,8 @@ from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.recovery import Recovered
 from sluice.core.simulation.plant import Plant
-from sluice.core.simulation.trace import Trace
+from sluice.core.simulation.trace import EPOCH, Trace
 from sluice.core.simulation.truth import STEP, load_from, true_pace, true_recovery
-from sluice.core.simulation.watching import EPOCH
 
 UNLUCKY = 1.28
 """Standard deviations: it is ready for downtimes that nine of ten do not exceed."""

@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 
 from sluice.core.deciding.situation import Bounds
+from sluice.core.learning.experience import LATENCY_WINDOW, Experience
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.shapes import Slots
 from sluice.core.series import NoData
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob
-from sluice.core.simulation.learning import LATENCY_WINDOW, Experience
 from sluice.core.simulation.metrics import Metrics
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace

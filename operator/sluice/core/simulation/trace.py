@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Rates = NDArray[np.float64]
 
+EPOCH = 1_767_225_600.0
+"""When runs begin, in seconds since 1970: a Thursday, the first day of 2026."""
+
 CORRELATION = 0.98
 """How much of the noise of a second is left in the next: it takes about a minute to change."""
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from sluice.core.forecasting.events import Announced, Event
+from sluice.core.forecasting.events import Announced, Event, during
 from sluice.core.forecasting.forecast import Forecast
 from sluice.core.forecasting.prediction import forecast
 from tests.unit.core.forecasting import shapes
@@ -54,12 +54,12 @@ def test_what_comes_every_day_comes_today() -> None:
         every=timedelta(days=1),
     )
     times = np.array([-1.0, 0.0, 3599.0, 3600.0])
-    assert daily.during(times, NOON).tolist() == [False, True, True, False]
+    assert during(daily, times, NOON).tolist() == [False, True, True, False]
 
 
 def test_nothing_recurs_before_its_first_time() -> None:
     daily = Event(start=NOON, end=NOON + HOUR, factor=2, every=timedelta(days=1))
-    assert not daily.during(np.array([-86_400.0]), NOON).any()
+    assert not during(daily, np.array([-86_400.0]), NOON).any()
 
 
 def test_of_several_events_factors_multiply_and_loads_add_up() -> None:

@@ -9,17 +9,16 @@ A batch tells the capacity even of a job that is not saturated, because its rows
 batch on cold executors tells nothing of it; what it takes longer is part of the outage that made them cold.
 """
 
-import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sluice.core.deciding.situation import Models
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.overheads import fitted_overhead, measured_capacities
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
-from sluice.core.series import Measured, NoData
-from sluice.core.simulation.metrics import BatchReport
+from sluice.core.series import NoData
 
 SPACING = 10.0
 """Seconds between two batches that are remembered for the overhead, so that the memory is an hour long."""
@@ -29,40 +28,14 @@ CAPACITY_WINDOW = 60.0
 LATENCY_WINDOW = 120.0
 """Seconds that one observation of each sums up."""
 
-SURE = 0.1
-"""Batches tell the capacity if noise and the error of their overheads are below this share of the rest."""
-
-INEXACT = 0.02
-"""No overhead is known better than to that share: batches without rows must not look like slow ones."""
-
 UNEXPECTED = 1.25
 """A batch that is so many times as long as its rows explain was held up."""
-
-NOISE = 0.05
-"""Of the logarithm of a batch's length, to weigh batches against the prior of the overhead."""
 
 SETTLING = 180.0
 """Seconds after which a change of executors is over."""
 
 NOTICED = 1.0
 """Seconds; a shorter outage is not told from noise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overhead:
-    """The seconds that a batch takes without rows, and their standard error."""
-
-    seconds: float
-    error: float
-
-    def capacity(self, batches: Sequence[BatchReport]) -> Measured:
-        """Rows per second beyond the overhead, if these batches can tell."""
-        worked = sum(batch.seconds for batch in batches) - len(batches) * self.seconds
-        noise = NOISE * math.hypot(*(batch.seconds for batch in batches))
-        error = len(batches) * max(self.error, INEXACT * self.seconds)
-        if math.hypot(noise, error) >= SURE * worked:
-            return NoData("batches of so few rows say nothing of the capacity")
-        return sum(batch.rows for batch in batches) / worked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,51 +141,3 @@ class Experience:
             overhead=overhead.seconds,
             pending=(),
         )
-
-
-def measured_capacities(
-    batches: Iterable[BatchReport], overhead: Overhead
-) -> tuple[tuple[int, float], ...]:
-    """Rows per second beyond the overhead, for each number of executors with batches that can tell."""
-    measured = (
-        (executors, overhead.capacity(group))
-        for executors, group in sorted(_by_executors(batches).items())
-    )
-    return tuple((executors, rate) for executors, rate in measured if not isinstance(rate, NoData))
-
-
-def fitted_overhead(batches: Sequence[BatchReport]) -> Overhead:
-    """What batches of different sizes have in common: seconds = overhead + rows / capacity(executors).
-
-    Least squares of the relative errors, with the capacities eliminated. Batches of one size say nothing; then the
-    prior holds, which is half of the shortest batch, give or take as much.
-    """
-    if not batches:
-        return Overhead(seconds=0.0, error=math.inf)
-    shortest = min(batch.seconds for batch in batches)
-    prior = (NOISE / (0.5 * shortest)) ** 2
-    above, below = prior * shortest / 2, prior
-    for group in _by_executors(batches).values():
-        more_above, more_below = _evidence(group)
-        above, below = above + more_above, below + more_below
-    # It may well be longer than the shortest batch: that one was short by chance.
-    return Overhead(seconds=max(above / below, 0.0), error=NOISE / math.sqrt(below))
-
-
-def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:
-    weighted = [(1 / batch.seconds**2, batch) for batch in group]
-    rows = sum(weight * batch.rows for weight, batch in weighted)
-    squares = sum(weight * batch.rows**2 for weight, batch in weighted)
-    if squares <= 0:
-        return 0.0, 0.0
-    products = sum(weight * batch.rows * batch.seconds for weight, batch in weighted)
-    seconds = sum(weight * batch.seconds for weight, batch in weighted)
-    weights = sum(weight for weight, _ in weighted)
-    return seconds - rows * products / squares, max(0.0, weights - rows**2 / squares)
-
-
-def _by_executors(batches: Iterable[BatchReport]) -> dict[int, list[BatchReport]]:
-    groups: dict[int, list[BatchReport]] = defaultdict(list)
-    for batch in batches:
-        groups[batch.executors].append(batch)
-    return groups

@@ -1,7 +1,7 @@
-"""The situation of a simulated job, from its scrapes alone: what gathering is for a real one.
+"""A job over time: what was seen of it and decided, as the situation that the next decision is made from.
 
-The moment of a failure is known, as Kubernetes tells the operator of pods that end. All else comes from scrapes that
-are old enough to have been read.
+The moment of a failure comes from outside, as Kubernetes tells the operator of pods that end. All else comes from
+scrapes. Moments are in seconds of any clock that never goes back; `Terms.epoch` says when it began.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,20 @@ from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import (
     Activity,
     Batching,
+    Bounds,
+    Mode,
     Observations,
     Situation,
     Targets,
     Wish,
 )
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.experience import Experience
+from sluice.core.learning.scrapes import Scrape
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
+from sluice.core.modelling.rescaling import Path
 from sluice.core.series import Measured, NoData
-from sluice.core.simulation.learning import Experience
-from sluice.core.simulation.metrics import BatchReport, Scrape
-from sluice.core.simulation.plant import Plant
-
-EPOCH = 1_767_225_600.0
-"""When runs begin, in seconds since 1970: a Thursday, the first day of 2026."""
 
 RECENT = 60.0
 """Seconds over which rates and shares are averaged."""
@@ -39,16 +39,36 @@ HISTORY = 2 * 86_400.0
 CALM = 240.0
 """Seconds after a change or a recovery until latencies, which are those of two minutes, are ordinary again."""
 
+LONGEST_RESCALE = 300.0
+"""Seconds after which executors that are still not there are not waited for."""
+
 ALIKE = 0.1
 """A backlog is over when a batch differs from the one before by less than this share."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a job's owner has declared of it, and what its program does: all that does not have to be observed.
+
+    `period` is that of the trigger in seconds, 0 if a batch follows the other at once; `most_rows` the limit of a
+    batch. `live` says whether executors come and go without a restart. `epoch` is when the clock of all moments
+    began, in seconds since 1970.
+    """
+
+    bounds: Bounds
+    targets: Targets = field(default_factory=Targets)
+    mode: Mode = Mode.AUTO
+    period: float = 0.0
+    most_rows: float | None = None
+    live: bool = True
+    epoch: float = 0.0
+
+
 @dataclass
 class Watcher:
-    """What is known of a job, from one decision to the next."""
+    """What is known of a job, from one decision to the next. `executors` is the number that was asked for last."""
 
-    plant: Plant
-    targets: Targets
+    terms: Terms
     executors: int
     experience: Experience = field(default_factory=Experience)
     history: list[tuple[float, float]] = field(default_factory=list)
@@ -77,11 +97,15 @@ class Watcher:
         self.wishes = [wish for wish in self.wishes if wish.at >= at - WISHES]
         self.wishes.append(Wish(at=at, executors=decision.wanted, applied=applied))
         if applied:
-            self.experience = self.experience.with_outage(decision.path.cause, at)
-            self.executors = decision.executors
-            self.rescaled_at = self.changed_at = self.disturbed_at = at
-            if decision.path.cause is Cause.RESCALE_RESTART:
-                self.first_batch = None
+            self.rescaled(decision.executors, decision.path, at)
+
+    def rescaled(self, executors: int, path: Path, at: float) -> None:
+        """Another number of executors was asked for."""
+        self.experience = self.experience.with_outage(path.cause, at)
+        self.executors = executors
+        self.rescaled_at = self.changed_at = self.disturbed_at = at
+        if path is Path.RESTART:
+            self.first_batch = None
 
     def saw(self, scrape: Scrape, now: float) -> None:
         """Take in a scrape."""
@@ -102,21 +126,22 @@ class Watcher:
         newest = self.scrapes[-1] if self.scrapes else None
         overhead = self.experience.overhead
         return Situation(
-            at=EPOCH + now,
-            bounds=self.plant.bounds,
+            at=self.terms.epoch + now,
+            bounds=self.terms.bounds,
             executors=self.executors,
             running=newest.running if newest else 0,
             observed=self._observed(newest, now),
             history=tuple((at - now, rate) for at, rate in self._history(now)),
             models=self.experience.models,
-            targets=self.targets,
+            targets=self.terms.targets,
             batching=Batching(
-                overhead=overhead, period=self.plant.period, most_rows=self.plant.most_rows
+                overhead=overhead, period=self.terms.period, most_rows=self.terms.most_rows
             ),
-            activity=self._activity(newest),
+            activity=self._activity(newest, now),
+            mode=self.terms.mode,
             uptime=now - self.first_batch if self.first_batch is not None else 0.0,
             since_rescale=now - self.rescaled_at if self.rescaled_at is not None else None,
-            live=self.plant.live,
+            live=self.terms.live,
             wishes=tuple(
                 Wish(at=wish.at - now, executors=wish.executors, applied=wish.applied)
                 for wish in self.wishes
@@ -145,14 +170,18 @@ class Watcher:
             age=now - newest.at,
         )
 
-    def _activity(self, newest: Scrape | None) -> Activity:
+    def _activity(self, newest: Scrape | None, now: float) -> Activity:
         if newest is None or self.last_batch is None:
             return Activity.STARTING
         if self.recovering:
             return Activity.RECOVERING
-        if newest.running != self.executors or self.first_batch is None:
+        if self.first_batch is None or (newest.running != self.executors and self._is_young(now)):
             return Activity.RESCALING
         return Activity.STEADY
+
+    def _is_young(self, now: float) -> bool:
+        """Whether executors may still be starting: where the cluster has no room for them, others are decided upon."""
+        return self.rescaled_at is not None and now - self.rescaled_at < LONGEST_RESCALE
 
     def _judge_recovery(self, batches: Sequence[BatchReport]) -> None:
         known = batches if self.last_batch is None else (self.last_batch, *batches)
@@ -163,10 +192,10 @@ class Watcher:
 
     def _is_ordinary(self, before: BatchReport, batch: BatchReport) -> bool:
         """Whether a batch only took what came during the one before: each batch of a recovery is smaller."""
-        most = self.plant.most_rows
+        most = self.terms.most_rows
         if most is not None and batch.rows >= most:
             return False
-        if batch.seconds <= self.plant.period:
+        if batch.seconds <= self.terms.period:
             return True
         # What a cold batch took longer comes with the next one, which so may be as large.
         return not before.cold and batch.rows >= (1 - ALIKE) * before.rows

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from sluice.core.deciding.situation import Bounds
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.experience import Experience
+from sluice.core.learning.overheads import fitted_overhead
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.series import NoData
-from sluice.core.simulation.learning import Experience, fitted_overhead
-from sluice.core.simulation.metrics import BatchReport
 from sluice.core.simulation.plant import PLANTS, Plant
 from sluice.core.simulation.profiling import profiled, scale_outs
 

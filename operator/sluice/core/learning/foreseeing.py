@@ -3,15 +3,21 @@
 The model of the load is chosen anew each half hour, as it is in production, and asked at each decision.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sluice.core.deciding.situation import Forecast, Situation
+from sluice.core.forecasting.calendar import Event
+from sluice.core.forecasting.events import Announced
 from sluice.core.forecasting.prediction import predict
 from sluice.core.forecasting.selection import Selection, select
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load, constant_load, load
 from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
 from sluice.core.series import Measured, NoData
+
+History = Sequence[tuple[float, float]]
 
 AGAIN = 1800.0
 """Seconds until the model is chosen anew; while there is little history, until that has doubled."""
@@ -27,28 +33,39 @@ class Forecaster:
     """Foresees the load of one job; remembers which model it trusts."""
 
     horizon: float = 900.0
+    calendar: tuple[Event, ...] = ()
     _selection: Selection | None = None
     _selected_at: float = 0.0
     _selected_with: float = 0.0
 
+    @property
+    def selection(self) -> Selection | None:
+        """What was selected last."""
+        return self._selection
+
     def __call__(self, situation: Situation) -> Forecast | NoData:
         """Forecast from the history of a situation."""
-        if not situation.history:
+        return self.foresee(situation.history, situation.at)
+
+    def foresee(self, history: History, at: float) -> Forecast | NoData:
+        """Forecast at a moment, in seconds since 1970, from samples of (seconds from then, rows per second)."""
+        if not history:
             return NoData("no load has been measured yet")
-        if self._is_due(situation):
-            found = select(situation.history, self.horizon, STEP, former=self._selection)
+        announced = Announced(now=datetime.fromtimestamp(at, UTC), events=self.calendar)
+        known = announced if self.calendar else None
+        if self._is_due(history, at):
+            found = select(history, self.horizon, STEP, former=self._selection, announced=known)
             if isinstance(found, NoData):
                 return found
-            self._selection, self._selected_at = found, situation.at
-            self._selected_with = -situation.history[0][0]
+            self._selection, self._selected_at = found, at
+            self._selected_with = -history[0][0]
         if self._selection is None:
             return NoData("no model has been chosen yet")
-        return predict(situation.history, self.horizon, self._selection)
+        return predict(history, self.horizon, self._selection, announced=known)
 
-    def _is_due(self, situation: Situation) -> bool:
-        length = -situation.history[0][0]
-        old = situation.at - self._selected_at >= AGAIN
-        return self._selection is None or old or length >= 2 * self._selected_with
+    def _is_due(self, history: History, at: float) -> bool:
+        old = at - self._selected_at >= AGAIN
+        return self._selection is None or old or -history[0][0] >= 2 * self._selected_with
 
 
 def unforeseen(_: Situation) -> Forecast | NoData:

@@ -1,0 +1,71 @@
+"""The number of executors that was decided upon for a job, and the number that it is to have because of it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sluice.core.application import StreamJob
+from sluice.core.deciding.decision import Decision
+from sluice.core.modelling.rescaling import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """The newest decision: its id, when it was made, for how many executors, and while which driver ran.
+
+    `pending` is the id by which a person can approve what is wanted.
+    """
+
+    id: str
+    at: datetime
+    before: int
+    incarnation: int
+    decision: Decision
+    pending: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """How many executors, by which decision, and by which way they are to come.
+
+    `incarnation` is the driver that ran when it was decided: a restart is done when there is a later one.
+    """
+
+    executors: int
+    decision: str
+    at: datetime
+    reason: str
+    path: Path = Path.LIVE
+    incarnation: int = 0
+
+
+def wanted_executors(job: StreamJob, chosen: Chosen | None) -> int:
+    """What was chosen, within the bounds of now; else what the owner declares to begin with."""
+    if chosen is None or not job.scaling.chooses:
+        return job.executors.initial
+    return min(max(chosen.executors, job.executors.minimum), job.executors.maximum)
+
+
+def newly_chosen(job: StreamJob, chosen: Chosen | None, decided: Decided | None) -> Chosen | None:
+    """What is chosen after the newest decision; only one that changes the number is remembered."""
+    if not job.scaling.chooses:
+        return None
+    if job.paused_by is not None or decided is None:
+        return chosen
+    if chosen is not None and decided.at <= chosen.at:
+        return chosen
+    if decided.decision.executors == wanted_executors(job, chosen):
+        return chosen
+    return Chosen(
+        executors=decided.decision.executors,
+        decision=decided.id,
+        at=decided.at,
+        reason=decided.decision.reason,
+        path=decided.decision.path,
+        incarnation=decided.incarnation,
+    )
+
+
+def sized(job: StreamJob, chosen: Chosen | None) -> StreamJob:
+    """The job as its driver is to be started: with the executors that it is to have."""
+    executors = replace(job.executors, initial=wanted_executors(job, chosen))
+    return replace(job, executors=executors)

@@ -1,0 +1,52 @@
+"""What a watcher has learned as versioned plain data, and a watcher from it again.
+
+Only what cannot be seen anew is kept: models, wishes, and when executors were changed last.
+"""
+
+from sluice.core.deciding.compacting import compacted_models
+from sluice.core.deciding.situation import Models, Wish
+from sluice.core.learning.experience import Experience
+from sluice.core.learning.watching import WISHES, Terms, Watcher
+from sluice.core.modelling import capacity, downtime, latency
+from sluice.core.modelling.stored import Data, opened, sealed
+
+VERSION = 1
+
+
+def memory_of(watcher: Watcher) -> Data:
+    """Plain data for `recalled`."""
+    models = compacted_models(watcher.experience.models)
+    return sealed(
+        "Memory",
+        VERSION,
+        capacity=models.capacity.to_data(),
+        latency=models.latency.to_data(),
+        downtimes=models.downtimes.to_data(),
+        overhead=watcher.experience.overhead,
+        wishes=[[wish.at, wish.executors, int(wish.applied)] for wish in watcher.wishes],
+        notes=dict(watcher.notes),
+        rescaled_at=watcher.rescaled_at,
+    )
+
+
+def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
+    """A watcher that goes on with what another one has learned. Raises CorruptState."""
+    with opened(data, "Memory", VERSION) as stored:
+        models = Models(
+            capacity=capacity.from_data(stored["capacity"]),
+            latency=latency.from_data(stored["latency"]),
+            downtimes=downtime.from_data(stored["downtimes"]),
+        )
+        rescaled_at = stored["rescaled_at"]
+        return Watcher(
+            terms=terms,
+            executors=executors,
+            experience=Experience(models=models, overhead=float(stored["overhead"])),
+            wishes=[
+                Wish(at=float(at), executors=int(count), applied=bool(applied))
+                for at, count, applied in stored["wishes"]
+                if now - WISHES <= float(at) <= now
+            ],
+            notes={str(name): float(number) for name, number in stored["notes"].items()},
+            rescaled_at=None if rescaled_at is None else float(rescaled_at),
+        )

@@ -1,0 +1,25 @@
+"""What is seen of a job at a moment."""
+
+from dataclasses import dataclass
+
+from sluice.core.learning.batches import BatchReport
+from sluice.core.series import Measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scrape:
+    """Rates in rows per second and shares of the time or of the processors are those since the scrape before.
+
+    `latency` is in seconds, at the objective's percentile, of the last two minutes. `batches` are those since the
+    scrape before.
+    """
+
+    at: float
+    arrival: Measured
+    processing: Measured
+    lag: Measured
+    running: int
+    cpu: Measured
+    busy: Measured
+    latency: Measured
+    batches: tuple[BatchReport, ...]

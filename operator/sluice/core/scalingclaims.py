@@ -1,0 +1,57 @@
+"""The conditions of deciding: is the number of executors chosen, and can recoveries be as fast as promised."""
+
+from sluice.core.application import StreamJob
+from sluice.core.chosen import Decided
+from sluice.core.conditions import Claim, Condition, fails, holds, unknown
+from sluice.core.deciding.situation import Mode
+from sluice.core.measurement import Unmeasured
+from sluice.core.observations import Observed
+
+_REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSERVE: "Observing"}
+
+
+def scaling(job: StreamJob, seen: Observed) -> Claim:
+    """Whether decisions are made, and the newest of them."""
+    kind, mode = Condition.SCALING_ACTIVE, job.scaling.mode
+    if mode is Mode.OFF:
+        return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
+    if isinstance(seen.measured, Unmeasured):
+        text = f"Nothing is rescaled without metrics: {seen.measured.message}"
+        return fails(kind, seen.measured.reason, text)
+    if seen.decided is None:
+        return unknown(
+            kind, "NotYetDecided", "The first decision is made when a driver has reported."
+        )
+    return holds(kind, _REASONS[mode], _told(seen.decided))
+
+
+def recovery(job: StreamJob, seen: Observed) -> Claim:
+    """Whether some number of executors within the bounds recovers within the target."""
+    kind, target = Condition.RECOVERY_TARGET_FEASIBLE, job.recovery_target
+    if target is None:
+        return unknown(kind, "NoTarget", "spec.recovery declares nothing.")
+    if job.scaling.mode is Mode.OFF:
+        return unknown(kind, "Off", "Recoveries are predicted where spec.scaling.mode is not Off.")
+    decision = seen.decided.decision if seen.decided is not None else None
+    seconds = target.total_seconds()
+    if decision is not None and decision.smallest_recovery is not None:
+        text = f"spec.recovery.target: {seconds:.0f} s cannot be kept; {decision.smallest_recovery:.0f} s is the best"
+        return fails(
+            kind, "Infeasible", f"{text} that at most {job.executors.maximum} executors can do."
+        )
+    if decision is None or decision.expected_recovery is None:
+        return unknown(kind, "NotPredicted", "No recovery has been predicted yet.")
+    if decision.expected_recovery > seconds:
+        text = f"A lost driver would take {decision.expected_recovery:.0f} s now, the target is {seconds:.0f} s"
+        return holds(kind, "NotAtThisSize", f"{text}: more executors are needed.")
+    return holds(kind, "Feasible", f"A lost driver would take {decision.expected_recovery:.0f} s.")
+
+
+def _told(decided: Decided) -> str:
+    decision = decided.decision
+    text = f"Decision {decided.id}: {decision.reason}"
+    if decision.veto is not None:
+        text += f"; kept from it by {decision.veto.guard}: {decision.veto.reason}"
+    if decided.pending is not None:
+        text += f". To approve: kubectl annotate sj NAME sluice.dev/approve={decided.pending} --overwrite"
+    return f"{text}."

@@ -1,0 +1,253 @@
+"""Decide how many executors each job should have, as often as it declares: gather, forecast, decide, write down, tell.
+
+What is decided is done by the reconciler, which remembers it in the status first. What was learned, and the decisions
+themselves, are kept in a ConfigMap beside the job, so that another operator goes on where this one stopped.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sluice import logs
+from sluice.core import autoscaling
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.chosen import Decided, wanted_executors
+from sluice.core.deciding.deciding import decide
+from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.situation import Mode, Situation
+from sluice.core.deciding.storing import Record as Stored
+from sluice.core.forecasting.forecast import Forecast
+from sluice.core.learning.remembering import memory_of, recalled
+from sluice.core.learning.watching import HISTORY, Watcher
+from sluice.core.record import Record
+from sluice.core.series import NoData
+from sluice.errors import CorruptState, MetricsUnavailable, NotFound
+from sluice.manifests import notebook
+from sluice.manifests.notebook import Notebook
+from sluice.manifests.status import read_record
+from sluice.ports import CONFIG_MAPS, Clock, Cluster, Forecasts, Metrics
+from sluice.services.courses import Course
+from sluice.services.fleet import Fleet
+from sluice.services.measuring import Measuring
+from sluice.services.polling import Poller
+from sluice.services.workqueue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+FORECASTING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
+"""The policies that ask for a forecast."""
+
+STEP = timedelta(minutes=1)
+
+_ARRIVALS = 'sum(rate(sluice_query_arrived_rows_total{{namespace="{namespace}",job="{job}"}}[2m]))'
+
+
+class Autoscaler:
+    """The newest decision of each job that is scaled; `told` is called when there is another one."""
+
+    def __init__(
+        self,
+        *,
+        fleet: Fleet,
+        poller: Poller,
+        measuring: Measuring,
+        metrics: Metrics | None,
+        forecasts: Forecasts,
+        cluster: Cluster,
+        clock: Clock,
+        told: Callable[[JobKey], None],
+    ) -> None:
+        self._fleet = fleet
+        self._poller = poller
+        self._measuring = measuring
+        self._metrics = metrics
+        self._forecasts = forecasts
+        self._cluster = cluster
+        self._clock = clock
+        self._told = told
+        self._courses: dict[JobKey, Course] = {}
+        self.queue: WorkQueue[JobKey] = WorkQueue(self._decide, fields=lambda key: key.fields)
+
+    def decided(self, key: JobKey) -> Decided | None:
+        """The newest decision of a job since this process leads."""
+        course = self._courses.get(key)
+        return course.decided if course is not None else None
+
+    def course(self, key: JobKey) -> Course | None:
+        """What is known of a job that is scaled."""
+        return self._courses.get(key)
+
+    def heard(self, key: JobKey) -> None:
+        """An agent may have told something new."""
+        job = self._scaled(key)
+        if job is None:
+            self.forget(key)
+            return
+        course, driver = self._courses.get(key), self._fleet.driver(key)
+        if course is None or course.uid != job.uid:
+            self.queue.add(key)
+        elif driver is not None:
+            report, _ = self._poller.report(key, driver)
+            if report is not None:
+                course.hear(job, report)
+
+    def changed(self, key: JobKey) -> None:
+        """A job has changed: a person may have approved what waits for it."""
+        job, decided = self._scaled(key), self.decided(key)
+        if job is not None and decided is not None and _approved(job, decided) is not None:
+            self.queue.add(key)
+
+    def forget(self, key: JobKey) -> None:
+        """Drop what is known of a job that is gone."""
+        self._courses.pop(key, None)
+
+    def start_afresh(self) -> None:
+        """Forget what was remembered in this process: another one may have led since."""
+        self._courses.clear()
+
+    async def _decide(self, key: JobKey) -> float | None:
+        job, resource = self._scaled(key), self._fleet.job(key)
+        if job is None or resource is None:
+            self.forget(key)
+            return None
+        now, record = self._clock.now(), read_record(resource.get("status") or {})
+        course = self._courses.get(key)
+        if course is None or course.uid != job.uid:
+            course = self._courses[key] = await self._begun(job, record, now)
+        course.follow(job, record, now.timestamp())
+        if course.report is not None and not job.suspend and job.paused_by is None:
+            await self._decide_now(job, course, now)
+        return job.scaling.interval.total_seconds()
+
+    async def _decide_now(self, job: StreamJob, course: Course, now: datetime) -> None:
+        situation = await self._situation(job, course, now)
+        stored = Stored(
+            situation=situation,
+            policy=autoscaling.policy_of(job, situation.models),
+            settings=autoscaling.settings_of(
+                job, self._measuring.of(job.key), _approved(job, course.decided)
+            ),
+        )
+        decision = decide(stored.situation, stored.policy, stored.settings)
+        decided = _decided(course, decision, situation, now)
+        changes = decision.executors != situation.executors
+        course.notebook = course.notebook.with_decision(decided.id, stored.to_data(), keep=changes)
+        course.watcher.decided(decision, now.timestamp())
+        await self._write_down(job, course)
+        course.decided = decided
+        with logs.about(decision=decided.id):
+            log.log(
+                logging.INFO if changes else logging.DEBUG,
+                "%d executors, before %d: %s",
+                decision.executors,
+                situation.executors,
+                decision.reason,
+            )
+        self._told(job.key)
+
+    async def _situation(self, job: StreamJob, course: Course, now: datetime) -> Situation:
+        situation = course.watcher.situation(now.timestamp())
+        told = self._measuring.of(job.key)
+        age = max(situation.observed.age, autoscaling.seconds_unseen(told, now))
+        forecast: Forecast | NoData = NoData("this policy asks for no forecast")
+        if job.scaling.policy in FORECASTING:
+            course.forecaster.horizon = job.scaling.horizon.total_seconds()
+            course.forecaster.calendar = job.scaling.calendar
+            course.forecaster, forecast = await self._forecasts.foresee(
+                course.forecaster, situation.history, situation.at
+            )
+        observed = replace(situation.observed, age=age)
+        return replace(situation, observed=observed, forecast=forecast)
+
+    async def _begun(self, job: StreamJob, record: Record, now: datetime) -> Course:
+        """Go on with what was learned and measured before."""
+        # Numpy and what else forecasts need is loaded by the process that makes them.
+        from sluice.core.learning.foreseeing import Forecaster
+
+        known = await self._read(job)
+        watcher = self._recalled(job, record, known, now)
+        watcher.history = await self._history(job.key, now)
+        return Course(uid=job.uid, watcher=watcher, forecaster=Forecaster(), notebook=known)
+
+    def _recalled(self, job: StreamJob, record: Record, known: Notebook, now: datetime) -> Watcher:
+        terms = autoscaling.terms_of(job, None)
+        executors = wanted_executors(job, record.chosen)
+        if known.memory:
+            try:
+                return recalled(known.memory, terms, executors, now.timestamp())
+            except CorruptState as error:
+                log.warning("%s", error)
+        return Watcher(terms=terms, executors=executors)
+
+    async def _history(self, key: JobKey, now: datetime) -> list[tuple[float, float]]:
+        """The load as the metrics' server remembers it."""
+        if self._metrics is None:
+            return []
+        query = _ARRIVALS.format(namespace=key.namespace, job=key.name)
+        start = now - timedelta(seconds=HISTORY)
+        try:
+            series = await self._metrics.history(query, start, now, STEP)
+        except MetricsUnavailable as error:
+            log.warning("the load of the past is not known: %s", error)
+            return []
+        return [(at.timestamp(), rate) for one in series[:1] for at, rate in one.samples]
+
+    async def _read(self, job: StreamJob) -> Notebook:
+        name = notebook.name(job.key.name)
+        try:
+            body = await self._cluster.get(CONFIG_MAPS, job.key.namespace, name)
+        except NotFound:
+            return Notebook()
+        if not _is_owned(body, job):
+            return Notebook()
+        return notebook.read_notebook(body)
+
+    async def _write_down(self, job: StreamJob, course: Course) -> None:
+        course.notebook = replace(course.notebook, memory=memory_of(course.watcher))
+        await self._cluster.apply(CONFIG_MAPS, notebook.notebook_map(job, course.notebook))
+
+    def _scaled(self, key: JobKey) -> StreamJob | None:
+        """The job, if decisions are wanted of it."""
+        if self._fleet.job(key) is None:
+            return None
+        job = self._fleet.declared(key)
+        if not isinstance(job, StreamJob) or job.scaling.mode is Mode.OFF:
+            return None
+        return job
+
+
+def _decided(course: Course, decision: Decision, situation: Situation, now: datetime) -> Decided:
+    id = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return Decided(
+        id=id,
+        at=now,
+        before=situation.executors,
+        incarnation=course.sight.incarnation if course.sight is not None else 0,
+        decision=decision,
+        pending=_pending(course.decided, decision, situation, id),
+    )
+
+
+def _pending(
+    before: Decided | None, decision: Decision, situation: Situation, id: str
+) -> str | None:
+    """The id of the first decision that wants what this one wants, as long as that waits for an approval."""
+    if situation.mode is not Mode.APPROVE or decision.veto is None or decision.veto.guard != "mode":
+        return None
+    if before is not None and before.pending and before.decision.wanted == decision.wanted:
+        return before.pending
+    return id
+
+
+def _approved(job: StreamJob, before: Decided | None) -> int | None:
+    """The number of executors that a person has approved."""
+    if before is None or before.pending is None or job.approved != before.pending:
+        return None
+    return before.decision.wanted
+
+
+def _is_owned(body: Mapping[str, Any], job: StreamJob) -> bool:
+    owners = body["metadata"].get("ownerReferences") or ()
+    return any(owner.get("uid") == job.uid for owner in owners)

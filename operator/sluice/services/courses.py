@@ -1,0 +1,121 @@
+"""The course of one job that is scaled: what is seen of it from report to report, and learned by that."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sluice.core import autoscaling
+from sluice.core.application import StreamJob
+from sluice.core.chosen import Decided, wanted_executors
+from sluice.core.learning.sights import Sight, look
+from sluice.core.learning.watching import Watcher
+from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.rescaling import Path
+from sluice.core.modelling.shapes import Slots
+from sluice.core.observations import AgentReport
+from sluice.core.record import Record
+from sluice.core.recoveries import Cause as Away
+from sluice.manifests.notebook import Notebook
+
+if TYPE_CHECKING:
+    from sluice.core.learning.foreseeing import Forecaster
+
+SPACING = 15.0
+"""Seconds between two looks: reports come more often, and tell the same."""
+
+FINE = 3600.0
+"""Seconds for which each look is remembered; before that, one a minute."""
+
+MINUTE = 60.0
+
+
+@dataclass
+class Course:
+    """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision."""
+
+    uid: str
+    watcher: Watcher
+    forecaster: "Forecaster"
+    notebook: Notebook
+    sight: Sight | None = None
+    report: AgentReport | None = None
+    away_since: datetime | None = None
+    decided: Decided | None = None
+
+    def hear(self, job: StreamJob, report: AgentReport) -> None:
+        """Take in a report, unless it comes so soon that it says nothing new."""
+        at = report.at.timestamp()
+        if self.sight is not None and at - self.sight.scrape.at < SPACING:
+            return
+        before, self.report = self.sight, report
+        self.sight = look(
+            report,
+            before,
+            percentile=autoscaling.percentile_of(job),
+            cores=job.executors.cores,
+        )
+        self.watcher.terms = autoscaling.terms_of(job, report)
+        self._know_slots(job, report)
+        self._notice_lost_executors(before, at)
+        self.watcher.saw(self.sight.scrape, at)
+        self.watcher.history = thinned(self.watcher.history, at - FINE)
+
+    def follow(self, job: StreamJob, record: Record, now: float) -> None:
+        """Take in what has become of the job: other numbers of executors, and drivers that are gone."""
+        wanted = wanted_executors(job, record.chosen)
+        if wanted != self.watcher.executors and not self._is_under_way(record):
+            self.watcher.rescaled(wanted, Path.LIVE, now)
+        away = record.recoveries.present
+        if away is not None and away.began != self.away_since:
+            self.away_since = away.began
+            self._lose_driver(away.cause, away.began.timestamp())
+
+    def _is_under_way(self, record: Record) -> bool:
+        """Whether the newest decision has not reached the job's record yet."""
+        if self.decided is None or self.decided.decision.executors == self.decided.before:
+            return False
+        return record.chosen is None or record.chosen.at < self.decided.at
+
+    def _lose_driver(self, cause: Away, at: float) -> None:
+        match cause:
+            case Away.DRIVER_LOSS | Away.NODE_LOSS:
+                self.watcher.failed(Cause.DRIVER_LOSS, at)
+            case _:
+                self.watcher.failed(Cause.RESCALE_RESTART, at)
+
+    def _notice_lost_executors(self, before: Sight | None, at: float) -> None:
+        """Fewer than were asked for, where all were there before."""
+        assert self.sight is not None
+        if before is None or before.incarnation != self.sight.incarnation:
+            return
+        asked = self.watcher.executors
+        if before.scrape.running == asked > self.sight.scrape.running:
+            self.watcher.failed(Cause.EXECUTOR_LOSS, at)
+
+    def _know_slots(self, job: StreamJob, report: AgentReport) -> None:
+        """Stateful stages have the partitions of the checkpoint, whatever the number of executors."""
+        tasks = max((query.state_partitions or 0 for query in report.queries), default=0)
+        slots = Slots(cores=job.executors.cores, tasks=tasks or None)
+        models = self.watcher.experience.models
+        if models.capacity.slots != slots:
+            capacity = CapacityModel(slots=slots, points=models.capacity.points)
+            self.watcher.experience = replace(
+                self.watcher.experience, models=replace(models, capacity=capacity)
+            )
+
+
+def thinned(history: list[tuple[float, float]], before: float) -> list[tuple[float, float]]:
+    """The same history with at most one sample a minute before a moment."""
+    if len(history) < 2 or history[0][0] >= before:
+        return history
+    return list(_spaced(history, before))
+
+
+def _spaced(history: Iterable[tuple[float, float]], before: float) -> Iterable[tuple[float, float]]:
+    last = float("-inf")
+    for at, rate in history:
+        if at >= before or at - last >= MINUTE:
+            last = at
+            yield at, rate

@@ -1,0 +1,33 @@
+"""A metrics' server that answers what a test gives it."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from sluice.errors import MetricsUnavailable
+from sluice.ports import Labelled
+from tests.support.jobs import NOW
+
+
+class MemoryMetrics:
+    """Answers each query that contains a key with its series."""
+
+    def __init__(self, answers: Mapping[str, list[Labelled]], at: datetime = NOW) -> None:
+        self.answers = {"vector(1)": [Labelled({}, ((at, 1.0),))], **answers}
+        self.asked: list[str] = []
+        self.is_away = False
+
+    async def now(self, query: str) -> list[Labelled]:
+        """The series of the first key that fits."""
+        if self.is_away:
+            raise MetricsUnavailable("nobody there")
+        self.asked.append(query)
+        return next((told for key, told in self.answers.items() if key in query), [])
+
+    async def history(
+        self, query: str, start: datetime, end: datetime, step: timedelta
+    ) -> list[Labelled]:
+        """The same, from start to end."""
+        if self.is_away:
+            raise MetricsUnavailable("nobody there")
+        self.asked.append(query)
+        return next((told for key, told in self.answers.items() if key in query), [])

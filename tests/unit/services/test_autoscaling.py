@@ -1,0 +1,233 @@
+"""From what agents tell to the number of executors: what is decided, written down and done, and when nothing is."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from sluice.core.deciding.storing import record_from_data
+from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Labelled
+from tests.support import pods
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import NOW
+from tests.support.metrics import MemoryMetrics
+from tests.support.streams import Stream
+from tests.support.virtual_time import in_virtual_time
+from tests.support.world import World, world
+
+SCALING = {"mode": "Auto", "interval": "30s", "policy": "sluice"}
+
+
+class Scraping(MemoryMetrics):
+    """A server that has scraped every agent just now."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__({})
+        self._clock = clock
+
+    async def now(self, query: str) -> list[Labelled]:
+        """The server's clock is the world's."""
+        now = self._clock.now()
+        if "timestamp(" in query:
+            self.answers[query] = [
+                Labelled({"namespace": "shop", "job": "clicks"}, ((now, now.timestamp()),))
+            ]
+        self.answers["vector(1)"] = [Labelled({}, ((now, 1.0),))]
+        return await super().now(query)
+
+
+class Case:
+    """A scaled job with a stream, looked at every five seconds by an operator."""
+
+    def __init__(self, here: World, stream: Stream) -> None:
+        self.here = here
+        self.stream = stream
+
+    @property
+    def metrics(self) -> Scraping:
+        """The metrics' server."""
+        assert isinstance(self.here.metrics, Scraping)
+        return self.here.metrics
+
+    async def starts(self, **spec: Any) -> None:
+        """The job is declared, its driver runs, and its agent answers."""
+        await self.here.declare(**{"scaling": SCALING, **spec})
+        self.here.runs()
+        self.here.agents.reports[pods.ADDRESS] = self.stream.told
+        await self.here.look()
+
+    async def lives(self, seconds: float) -> None:
+        """So much time goes by; what is asked for comes at once."""
+        for _ in range(int(seconds / 5)):
+            await self.here.measuring.ask(self.metrics)
+            await asyncio.sleep(5)
+            await self.here.look()
+            if self.here.agents.targets:
+                self.stream.executors = self.here.agents.targets[-1]
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The job's status as it is stored."""
+        stored = self.here.cluster.stored(STREAM_JOBS, "clicks")
+        assert stored is not None
+        return stored["status"]  # type: ignore[no-any-return]  # plain data
+
+    def condition(self, kind: str) -> Mapping[str, Any]:
+        """One of its conditions."""
+        return next(one for one in self.status["conditions"] if one["type"] == kind)
+
+
+@in_virtual_time
+async def test_a_job_whose_load_outgrows_its_executors_gets_more_of_them_live() -> None:
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        await overloaded.lives(300)
+        assert here.agents.targets[-1] >= 4
+        assert overloaded.status["chosen"]["executors"] == here.agents.targets[-1]
+        assert overloaded.status["executors"]["wanted"] == here.agents.targets[-1]
+        assert overloaded.condition("ScalingActive")["status"] == "True"
+
+
+@in_virtual_time
+async def test_a_decision_is_in_the_status_before_the_agent_hears_of_it() -> None:
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        asked: list[int] = []
+        known: list[int | None] = []
+
+        async def set_executors(address: str, token: str, target: int) -> None:
+            asked.append(target)
+            known.append(overloaded.status.get("chosen", {}).get("executors"))
+
+        here.agents.set_executors = set_executors  # type: ignore[method-assign]  # to look behind the scenes
+        await overloaded.lives(200)
+        assert asked
+        assert known == asked
+
+
+@in_virtual_time
+async def test_who_only_observes_is_told_the_wish_and_nothing_changes() -> None:
+    async with world(metrics=Scraping) as here:
+        watched = Case(here, Stream(arriving=3500))
+        await watched.starts(scaling={**SCALING, "mode": "Observe"})
+        await watched.lives(300)
+        assert here.agents.targets == []
+        assert watched.status["decision"]["wanted"] >= 4
+        assert "mode" in watched.status["decision"]["keptBy"]
+        assert "chosen" not in watched.status
+
+
+@in_virtual_time
+async def test_what_waits_for_an_approval_is_done_when_it_comes_and_not_before() -> None:
+    async with world(metrics=Scraping) as here:
+        asking = Case(here, Stream(arriving=3500))
+        await asking.starts(scaling={**SCALING, "mode": "Approve"})
+        await asking.lives(300)
+        assert here.agents.targets == []
+        pending = asking.status["decision"]["pending"]
+        wanted = asking.status["decision"]["wanted"]
+        assert pending in asking.condition("ScalingActive")["message"]
+        approved = {"sluice.dev/approve": pending}
+        await here.declare(scaling={**SCALING, "mode": "Approve"}, annotations=approved)
+        await asking.lives(60)
+        assert here.agents.targets == [wanted]
+        await asking.lives(120)
+        assert here.agents.targets == [wanted]
+
+
+@in_virtual_time
+async def test_without_metrics_nothing_is_rescaled_and_the_condition_says_why() -> None:
+    async with world(metrics=Scraping) as here:
+        blind = Case(here, Stream(arriving=3500))
+        await blind.starts()
+        blind.metrics.is_away = True
+        await blind.lives(300)
+        assert here.agents.targets == []
+        assert blind.condition("ScalingActive")["reason"] == "PrometheusUnavailable"
+
+
+@in_virtual_time
+async def test_a_stored_decision_is_made_again_from_the_notebook() -> None:
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        await overloaded.lives(200)
+        book = here.cluster.stored(CONFIG_MAPS, "clicks-scaling")
+        assert book is not None
+        newest = overloaded.status["decision"]
+        stored = record_from_data(json.loads(book["data"][newest["id"]]))
+        again = stored.decided()
+        assert (again.wanted, again.reason) == (newest["wanted"], newest["reason"])
+        assert overloaded.status["chosen"]["decision"] in book["data"]
+
+
+@in_virtual_time
+async def test_another_operator_goes_on_with_what_was_learned_and_chosen() -> None:
+    cluster = MemoryCluster()
+    async with world(cluster, Scraping) as here:
+        first = Case(here, Stream(arriving=3500))
+        await first.starts()
+        await first.lives(300)
+        chosen = first.status["chosen"]["executors"]
+        course = here.autoscaler.course(next(iter(here.fleet)))
+        assert course is not None
+        learned = course.watcher.experience.models.capacity.points
+    async with world(cluster, Scraping) as there:
+        second = Case(there, Stream(arriving=3500, executors=chosen))
+        there.watch()
+        there.agents.reports[pods.ADDRESS] = second.stream.told
+        await second.lives(60)
+        assert there.agents.targets in ([], [chosen])
+        course = there.autoscaler.course(next(iter(there.fleet)))
+        assert course is not None
+        assert set(course.watcher.experience.models.capacity.points) >= set(learned[-3:])
+
+
+@in_virtual_time
+async def test_a_notebook_that_cannot_be_read_is_begun_anew() -> None:
+    cluster = MemoryCluster()
+    async with world(cluster, Scraping) as here:
+        first = Case(here, Stream(arriving=1500))
+        await first.starts()
+        await first.lives(60)
+        book = cluster.stored(CONFIG_MAPS, "clicks-scaling")
+        assert book is not None
+        cluster.put(CONFIG_MAPS, {**book, "data": {"memory": '{"kind": "Memory"}', "x": "no JSON"}})
+    async with world(cluster, Scraping) as there:
+        second = Case(there, Stream(arriving=1500))
+        there.watch()
+        there.agents.reports[pods.ADDRESS] = second.stream.told
+        await second.lives(120)
+        assert second.status["decision"]["reason"]
+        book = cluster.stored(CONFIG_MAPS, "clicks-scaling")
+        assert book is not None
+        assert "x" not in book["data"]
+
+
+@in_virtual_time
+async def test_a_job_that_goes_back_to_off_has_the_executors_that_it_declares() -> None:
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        await overloaded.lives(300)
+        assert here.agents.targets[-1] >= 4
+        await here.declare(scaling={"mode": "Off"}, generation=2)
+        await overloaded.lives(60)
+        assert here.agents.targets[-1] == 2
+        assert "decision" not in overloaded.status
+
+
+@in_virtual_time
+async def test_the_load_of_the_past_comes_from_the_metrics_server() -> None:
+    async with world(metrics=Scraping) as here:
+        quiet = Case(here, Stream(arriving=500))
+        past = tuple((NOW - timedelta(minutes=60 - minute), 500.0) for minute in range(60))
+        quiet.metrics.answers["sluice_query_arrived_rows_total"] = [Labelled({}, past)]
+        await quiet.starts()
+        await quiet.lives(60)
+        course = here.autoscaler.course(next(iter(here.fleet)))
+        assert course is not None
+        assert course.watcher.history[:60] == [(at.timestamp(), rate) for at, rate in past]
