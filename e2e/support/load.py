@@ -79,10 +79,20 @@ class Load:
         self, topic: str, *, rate: int, records: int, schema: str = "ads"
     ) -> "subprocess.Popen[str]":
         """Begin to send; `result_of` waits for the end."""
+        return self._generate(topic, schema, f"constant:{rate}", "--records", str(records))
+
+    def start_replaying(
+        self, topic: str, trace: str, *, seconds: int, schema: str
+    ) -> "subprocess.Popen[str]":
+        """Begin to replay a trace; `result_of` waits for the end."""
+        return self._generate(topic, schema, trace, "--duration", str(seconds))
+
+    def _generate(
+        self, topic: str, schema: str, trace: str, *until: str
+    ) -> "subprocess.Popen[str]":
         return self._exec(
             *("python3", "-m", "jobs.load.generate", "--bootstrap-servers", SERVERS),
-            *("--topic", topic, "--schema", schema, "--trace", f"constant:{rate}"),
-            *("--records", str(records)),
+            *("--topic", topic, "--schema", schema, "--trace", trace, *until),
         )
 
     @contextmanager
@@ -104,12 +114,14 @@ class Load:
             seconds=60,
         )
 
-    def check(self, job: Job, *, seconds: int = 120) -> Json:
-        """Compare a passthrough job's output with its input, record by record, waiting for what is missing."""
+    def check(
+        self, job: Job, *, seconds: int = 120, kind: str = "advertisement-passthrough"
+    ) -> Json:
+        """Compare a job's output with its input, record by record, waiting for what is missing."""
         return result_of(
             self._exec(
                 *("python3", "-m", "jobs.load.check", "--bootstrap-servers", SERVERS),
-                *("--job", "advertisement-passthrough", "--input-topic", f"{job.name}-in"),
+                *("--job", kind, "--input-topic", f"{job.name}-in"),
                 *("--output-topic", f"{job.name}-out", "--wait", str(seconds)),
             ),
             may_fail=True,
