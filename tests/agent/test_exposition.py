@@ -23,7 +23,7 @@ def snapshot(name: str = "orders", *records: Record) -> Snapshot:
         started_at=BEGIN,
         taken_at=BEGIN,
         application=Application(version="4.2.0", id="app-1", ui_port=None),
-        executors=Executors(target=3, ids=("1", "2")),
+        executors=Executors(target=3, ids=("1", "2"), task_seconds=12.5),
         records=records,
     )
 

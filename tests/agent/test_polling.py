@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sluice.agent import exposition, reading, state
 from sluice.agent.polling import SELDOM, Poller
 from sluice.agent.reading import Query
-from sluice.agent.records import StateLayout
+from sluice.agent.records import Pace, StateLayout
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
 from tests.agent.building import BEGIN, document, kafka
@@ -314,6 +314,85 @@ def test_the_layout_is_read_from_what_the_query_took_from_its_offset_log(
 
     assert reading.state_layout(chain) == StateLayout(3, told)
     assert reading.state_layout(JavaQuery()) is None
+
+
+class Lines:
+    """A collection of Scala."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = lines
+
+    def mkString(self, between: str) -> str:  # noqa: N802
+        return between.join(self._lines)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "limits", "pace"),
+    [
+        ("ProcessingTimeTrigger(2500)", ["MaxRows: 300", "MaxRows: 7"], Pace(2.5, 307)),
+        ("ProcessingTimeTrigger(0)", ["All Available"], Pace(0, None)),
+        ("AvailableNowTrigger", ["MaxRows: 300", "All Available"], Pace(None, None)),
+        ("ContinuousTrigger(1000)", ["MaxFiles: 5"], Pace(None, None)),
+        ("OneTimeTrigger", [], Pace(None, None)),
+    ],
+)
+def test_the_pace_is_read_from_the_running_query(
+    trigger: str, limits: list[str], pace: Pace
+) -> None:
+    chain = Mock(spec=["streamingQuery"])
+    running = chain.streamingQuery.return_value
+    running.trigger.return_value.toString.return_value = trigger
+    running.uniqueSources.return_value.values.return_value = Lines(*limits)
+
+    assert reading.pace_of(chain) == pace
+    assert reading.pace_of(JavaQuery()) == Pace(None, None)
+
+
+def test_the_pace_is_read_once_in_each_run(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paces = [Pace(5, 500), Pace(1, 100)]
+    monkeypatch.setattr(reading, "pace_of", lambda _: paces.pop())
+    java = program.starts("run-1", "orders")
+    java.report(run="run-1")
+    assert program.query()["triggerSeconds"] == 1
+    java.report(run="run-1", batch=1, at=1)
+    assert program.query()["mostRows"] == 100
+    java.is_over = True
+    program.query()
+    program.starts("run-2", "orders").report(run="run-2", batch=2, at=2)
+
+    assert program.query()["mostRows"] == 500
+
+
+def test_each_batch_is_told_with_what_it_cost_and_an_idle_trigger_is_none(
+    program: Program,
+) -> None:
+    java = program.starts("run-1", "orders")
+    java.report(run="run-1", batch=7, at=1, seconds=0.5, rows=20)
+    java.report(run="run-1", batch=8, at=2, is_batch=False)
+    java.report(run="run-1", batch=8, at=3, seconds=0.5, rows=10)
+
+    assert program.query()["batches"] == [
+        {
+            "id": 7,
+            "startedAt": "2026-11-21T11:55:01.000Z",
+            "durationSeconds": 0.5,
+            "rows": 20.0,
+            "executors": 0,
+            "cold": True,
+            "processedRowsPerSecond": 40.0,
+        },
+        {
+            "id": 8,
+            "startedAt": "2026-11-21T11:55:03.000Z",
+            "durationSeconds": 0.5,
+            "rows": 10.0,
+            "executors": 0,
+            "cold": False,
+            "processedRowsPerSecond": 20.0,
+        },
+    ]
 
 
 def test_a_spark_that_does_not_tell_the_layout_is_believed_by_its_progress(

@@ -1,7 +1,9 @@
 import json
+from dataclasses import replace
 
 from sluice.agent import state
-from sluice.agent.records import Record
+from sluice.agent.batches import Batch
+from sluice.agent.records import Pace, Record
 from tests.agent.building import BEGIN, kafka, trigger
 from tests.agent.test_exposition import busy, snapshot
 
@@ -14,7 +16,12 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
     assert document["phase"] == "starting"
     assert document["startedAt"] == "2026-11-21T11:55:00.000Z"
     assert document["spark"] == {"version": "4.2.0", "applicationId": "app-1", "uiPort": None}
-    assert document["executors"] == {"target": 3, "registered": 2, "ids": ["1", "2"]}
+    assert document["executors"] == {
+        "target": 3,
+        "registered": 2,
+        "ids": ["1", "2"],
+        "cpu": 12.5,
+    }
     (query,) = document["queries"]
     assert query["error"] == {"class": "Boom", "message": "it broke"}
     assert query["lastBatch"] == {
@@ -33,7 +40,7 @@ def test_what_is_not_known_yet_is_null() -> None:
 
     (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
 
-    known = {"name", "id", "runId", "active", "startedAt"}
+    known = {"name", "id", "runId", "active", "startedAt", "batches"}
     assert {value for name, value in query.items() if name not in known} == {None}
 
 
@@ -45,3 +52,63 @@ def test_a_query_that_commits_nothing_has_no_latency() -> None:
 
     assert query["latencySeconds"] is None
     assert query["backlogSeconds"] == 0
+
+
+def with_batches(name: str, count: int) -> Record:
+    """A query that committed many batches, of long numbers."""
+    record = Record(label=name, name=name, id=name, run_id="run-1", started_at=BEGIN)
+    for number in range(count):
+        batch = Batch(
+            id=1_000_000 + number,
+            started_at=BEGIN + number,
+            duration=12.345,
+            rows=1234567.0,
+            executors=100,
+            cold=False,
+            processed_rows_per_second=98765.4321,
+        )
+        record = record.with_recent(batch)
+    return record
+
+
+def test_the_last_batches_are_told_oldest_first() -> None:
+    record = with_batches("orders", 70)
+
+    (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
+
+    assert [batch["id"] for batch in query["batches"]] == list(range(1_000_010, 1_000_070))
+    assert query["batches"][0] == {
+        "id": 1_000_010,
+        "startedAt": "2026-11-21T11:55:10.000Z",
+        "durationSeconds": 12.345,
+        "rows": 1234567.0,
+        "executors": 100,
+        "cold": False,
+        "processedRowsPerSecond": 98765.4,
+    }
+
+
+def test_the_batches_of_any_number_of_queries_are_told_in_a_bounded_answer() -> None:
+    twenty = [with_batches(f"query-{number}", 60) for number in range(20)]
+    crowd = [with_batches(f"query-{number}", 2) for number in range(900)]
+
+    assert len(json.dumps(state.document(snapshot("orders", *twenty), BEGIN))) < 150_000
+    told = state.document(snapshot("orders", *crowd), BEGIN)["queries"]
+    assert sum(len(query["batches"]) for query in told) == 0
+
+
+def test_the_batches_of_a_query_that_ended_take_no_room_from_the_others() -> None:
+    ended = [with_batches(f"ended-{number}", 60).with_end(None) for number in range(100)]
+    running = with_batches("orders", 60)
+
+    told = state.document(snapshot("orders", *ended, running), BEGIN)["queries"]
+
+    assert [len(query["batches"]) for query in told] == [0] * 100 + [60]
+
+
+def test_the_pace_of_a_query_is_told() -> None:
+    record = replace(with_batches("orders", 1), pace=Pace(2.5, 900.0))
+
+    (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
+
+    assert (query["triggerSeconds"], query["mostRows"]) == (2.5, 900.0)

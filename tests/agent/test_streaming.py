@@ -152,7 +152,8 @@ def test_queries_are_seen_however_started_and_sigterm_ends_a_looping_main(
         ended = program.ended()
 
     assert state["phase"] == "running"
-    assert state["executors"] == {"target": 2, "registered": 0, "ids": []}
+    assert (state["executors"]["target"], state["executors"]["ids"]) == (2, [])
+    assert state["executors"]["cpu"] is None
     failing = queries(state)["failing"]
     assert (failing["active"], failing["error"]["class"]) == (False, "USER_RAISED_EXCEPTION")
     assert "too big" in failing["error"]["message"]
@@ -229,6 +230,7 @@ def test_the_checkpoint_tells_the_state_and_a_stuck_batch_is_told_from_waiting(
     assert queries(state)["counting"]["state"]["provider"] == "rocksdb"
     assert queries(state)["stuck"]["doing"] == "Processing new data"
     assert queries(state)["waiting"]["inBatchSince"] is None
+    assert queries(state)["counting"]["triggerSeconds"] == 0
 
 
 def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_path: Path) -> None:
@@ -244,13 +246,28 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
         larger = program.wait_for(
             "a new executor", lambda state: state["executors"]["ids"] == ["0", "2"]
         )
+        warm = program.wait_for("a batch on it", lambda state: crews(state)[-1:] == [(2, False)])
 
     assert before["executors"]["target"] == 1
     assert answer == {"target": 1, "registered": 1, "decommissioning": ["1"]}
     assert again == {"target": 1, "registered": 1, "decommissioning": []}
-    assert smaller["executors"] == {"target": 1, "registered": 1, "ids": ["0"]}
+    assert (smaller["executors"]["target"], smaller["executors"]["registered"]) == (1, 1)
     assert larger["executors"]["target"] == 2
     assert queries(larger)["scaled"]["error"] is None
+    told = crews(warm)
+    assert told[0][1], "the first batch is cold"
+    joined = next(number for number, crew in enumerate(told) if crew == (2, True) and number > 0)
+    assert (1, False) in told[:joined]
+    assert warm["executors"]["cpu"] > smaller["executors"]["cpu"] > 0
+    assert (queries(warm)["scaled"]["triggerSeconds"], queries(warm)["scaled"]["mostRows"]) == (
+        1,
+        None,
+    )
+
+
+def crews(state: Any) -> list[tuple[int, bool]]:
+    """The executors of each batch, and whether one of them was new."""
+    return [(batch["executors"], batch["cold"]) for batch in queries(state)["scaled"]["batches"]]
 
 
 def frames(stderr: str) -> list[str]:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from sluice.adapters.agents import HttpAgents
+from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport
 from sluice.errors import AgentUnavailable
 from tests.support.jobs import NOW
@@ -18,7 +19,7 @@ STATE: dict[str, Any] = {
     "phase": "running",
     "job": {"namespace": "shop", "name": "clicks", "uid": "u", "incarnation": 3},
     "spark": {"applicationId": "app-1"},
-    "executors": {"target": 2, "registered": 1},
+    "executors": {"target": 2, "registered": 1, "cpu": 81.5},
     "queries": [
         {
             "id": "q-1",
@@ -31,6 +32,19 @@ STATE: dict[str, Any] = {
             "backlogSeconds": 1.5,
             "latencySeconds": {"p50": 0.5, "p95": 2.0},
             "state": {"rows": 10, "bytes": 2000, "partitions": 4},
+            "batches": [
+                {
+                    "id": 7,
+                    "startedAt": "2026-03-01T11:59:57.500Z",
+                    "durationSeconds": 1.5,
+                    "rows": 150.0,
+                    "executors": 1,
+                    "cold": True,
+                    "processedRowsPerSecond": 100.0,
+                }
+            ],
+            "triggerSeconds": 2.0,
+            "mostRows": 900.0,
         }
     ],
 }
@@ -81,6 +95,14 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (query.arrival_rate, query.processing_rate, query.backlog_rows) == (100.5, 99.0, 40)
     assert (query.backlog, query.latency["p95"]) == (timedelta(seconds=1.5), 2.0)
     assert (query.state_rows, query.state_bytes, query.state_partitions) == (10, 2000, 4)
+    assert (report.executor_seconds, query.trigger_seconds, query.most_rows) == (81.5, 2.0, 900.0)
+
+
+async def test_a_batch_is_read_with_the_instant_of_its_beginning() -> None:
+    (batch,) = (await told(STATE)).queries[0].batches
+    began = datetime(2026, 3, 1, 11, 59, 57, 500_000, tzinfo=UTC).timestamp()
+    assert batch == BatchReport(start=began, seconds=1.5, rows=150, executors=1, cold=True)
+    assert batch.end == began + 1.5
 
 
 async def test_what_is_not_known_yet_is_none() -> None:
@@ -90,6 +112,8 @@ async def test_what_is_not_known_yet_is_none() -> None:
     query = report.queries[0]
     assert query.name == "q-1"
     assert {query.batch_id, query.committed_at, query.backlog, query.state_rows} == {None}
+    assert {report.executor_seconds, query.trigger_seconds, query.most_rows} == {None}
+    assert query.batches == ()
 
 
 async def test_a_failed_query_says_why() -> None:
@@ -110,6 +134,8 @@ async def test_a_failed_query_says_why() -> None:
         changed(queries=None),
         changed(queries=[7]),
         changed(queries=[{"id": "q", "active": True, "backlogSeconds": "long"}]),
+        changed(queries=[{"id": "q", "active": True, "batches": [{"id": 7}]}]),
+        changed(queries=[{"id": "q", "active": True, "batches": [{"id": 7, "startedAt": ""}]}]),
         changed(queries=[{"id": "q", "active": True, "lastBatch": {"committedAt": "yesterday"}}]),
         changed(queries=[{"id": "q", "active": True, "lastBatch": {"committedAt": "2026-03-01"}}]),
     ],

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import httpx
 
+from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport, QueryFailure, QueryReport
 from sluice.errors import AgentUnavailable
 from sluice.manifests.names import AGENT_PORT
@@ -14,7 +15,7 @@ from sluice.ports import Clock, Json
 _UNDERSTOOD = 1
 
 LARGEST = 2**20
-"""Bytes of an answer; twenty queries take 20 kB."""
+"""Bytes of an answer; twenty queries take 140 kB."""
 
 
 class HttpAgents:
@@ -97,6 +98,7 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         application_id=spark.get("applicationId"),
         target=executors.get("target"),
         registered=executors.get("registered"),
+        executor_seconds=executors.get("cpu"),
         queries=tuple(_query(query) for query in state["queries"]),
     )
 
@@ -124,6 +126,22 @@ def _query(query: dict[str, Any]) -> QueryReport:
         state_partitions=state.get("partitions"),
         state_store=state.get("provider"),
         in_batch_since=_time(query.get("inBatchSince")),
+        batches=tuple(_batch(batch) for batch in query.get("batches") or ()),
+        trigger_seconds=query.get("triggerSeconds"),
+        most_rows=query.get("mostRows"),
+    )
+
+
+def _batch(batch: dict[str, Any]) -> BatchReport:
+    start = _time(batch["startedAt"])
+    if start is None:
+        raise ValueError(f"batch {batch['id']} began at no time")
+    return BatchReport(
+        start=start.timestamp(),
+        seconds=float(batch["durationSeconds"]),
+        rows=float(batch["rows"]),
+        executors=int(batch["executors"]),
+        cold=bool(batch["cold"]),
     )
 
 

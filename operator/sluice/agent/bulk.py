@@ -20,8 +20,10 @@ class Bulk:
     def __init__(self, jvm: Any) -> None:
         self._list = jvm.java.util.ArrayList
         self._joining = jvm.java.util.stream.Collectors.joining(_BETWEEN)
-        functions = _Functions(jvm)
-        last = functions.of_instance("StreamingQuery", "lastProgress", "StreamingQueryProgress")
+        functions = Functions(jvm)
+        last = functions.of_instance(
+            f"{_STREAMING}.StreamingQuery", "lastProgress", f"{_STREAMING}.StreamingQueryProgress"
+        )
         text = functions.of_any("java.lang.String", "valueOf", "java.lang.String")
         code = functions.of_any("java.lang.System", "identityHashCode", "int")
         self._texts = last.andThen(text)
@@ -54,27 +56,28 @@ class Bulk:
         return str(answer).split(_BETWEEN)
 
 
-class _Functions:
+class Functions:
     """Makes Java functions of Java methods."""
 
     def __init__(self, jvm: Any) -> None:
         self._invoke = jvm.java.lang.invoke
         self._class = jvm.java.lang.Class.forName
-        self._int = jvm.java.lang.Integer.TYPE
+        self._primitives = {"int": jvm.java.lang.Integer.TYPE, "long": jvm.java.lang.Long.TYPE}
         self._lookup = self._invoke.MethodHandles.publicLookup()
 
     def of_instance(self, owner: str, name: str, result: str) -> Any:
-        """Make a function of a method without parameters of one of Spark's streaming classes."""
-        type_ = self._invoke.MethodType.methodType(self._class(f"{_STREAMING}.{result}"))
-        return self._function(
-            self._lookup.findVirtual(self._class(f"{_STREAMING}.{owner}"), name, type_)
-        )
+        """Make a function of a method without parameters."""
+        type_ = self._invoke.MethodType.methodType(self._type(result))
+        return self._function(self._lookup.findVirtual(self._class(owner), name, type_))
 
     def of_any(self, owner: str, name: str, result: str) -> Any:
         """Make a function of a static method that takes any object."""
-        result_class = self._int if result == "int" else self._class(result)
-        type_ = self._invoke.MethodType.methodType(result_class, self._class("java.lang.Object"))
+        any_ = self._class("java.lang.Object")
+        type_ = self._invoke.MethodType.methodType(self._type(result), any_)
         return self._function(self._lookup.findStatic(self._class(owner), name, type_))
+
+    def _type(self, name: str) -> Any:
+        return self._primitives[name] if name in self._primitives else self._class(name)
 
     def _function(self, handle: Any) -> Any:
         function = self._class("java.util.function.Function")

@@ -15,10 +15,11 @@ _SCALING_BACKEND = "org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBac
 
 @dataclass(frozen=True)
 class Executors:
-    """The executors wanted and those that can be given tasks."""
+    """The executors wanted and those that can be given tasks; seconds for which all so far had a task."""
 
     target: int | None = None
     ids: tuple[str, ...] = ()
+    task_seconds: float | None = None
 
 
 class CannotScaleError(Exception):

@@ -19,6 +19,7 @@ from sluice.agent.reading import Query
 from sluice.agent.records import Failure, Record, StateLayout
 from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
 from sluice.agent.spark import Spark
+from sluice.agent.staff import Staff
 
 PERIOD_SECONDS = 1.0
 SELDOM = 5
@@ -41,7 +42,7 @@ class Poller:
         self._now = now
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._watch: executors.Watch | None = None
+        self._staff = Staff()
         self._polls = 0
         self._failure_logged = ""
         self._timings: queue.SimpleQueue[Timing] = queue.SimpleQueue()
@@ -76,8 +77,8 @@ class Poller:
 
     def poll(self) -> None:
         """Take a new snapshot."""
-        records = self._timed(self._records())
         registered = self._registered()
+        records = self._timed(self._records())
         self._polls += 1
         with self._lock:
             before = self.snapshot
@@ -87,7 +88,9 @@ class Poller:
                 taken_at=self._now(),
                 phase=RUNNING if started else before.phase,
                 application=self._spark.application(),
-                executors=replace(before.executors, ids=registered),
+                executors=replace(
+                    before.executors, ids=registered, task_seconds=self._staff.task_seconds
+                ),
                 records=records,
             )
 
@@ -110,12 +113,12 @@ class Poller:
         context = self._spark.context()
         if context is None:
             return ()
-        if self._watch is None or self._watch.context is not context:
-            self._watch = executors.Watch(context)
+        if not self._staff.is_of(context):
+            self._staff.join(context)
             self.set_target(executors.initial_target(context, self.snapshot.settings.executors))
         elif self._polls % SELDOM:
             return self.snapshot.executors.ids
-        return self._watch.registered()
+        return self._staff.look(self._now())
 
     def _records(self) -> tuple[Record, ...]:
         exit_code = self._spark.jvm_exit_code()
@@ -130,7 +133,8 @@ class Poller:
             records.pop(record.label, None)  # the latest to run come last
             report = reports.get(query.run_id)
             if report is not None:  # so it lives, and is not stuck in a batch
-                records[record.label] = _with_newest(query, record, progress.parse(report))
+                newest = progress.parse(report)
+                records[record.label] = self._with_newest(query, record, newest)
             else:
                 records[record.label] = self._with_silence(query, record, all_run)
         return _without_oldest_ended(tuple(records.values()))
@@ -142,9 +146,16 @@ class Poller:
                 return record
             return record.with_activity(reading.activity_of(query.java), self._now())
         last = reading.last_progress(query.java)  # the last word, spoken since we looked
-        record = record if last is None else _with_newest(query, record, last)
+        record = record if last is None else self._with_newest(query, record, last)
         self._spark.forget(query.run_id)
         return record.with_end(reading.failure_of(query.java))
+
+    def _with_newest(self, query: Query, record: Record, newest: Progress) -> Record:
+        for trigger in reading.new_progress(query.java, newest, record.last):
+            record = record.with_progress(trigger)
+            if trigger.is_batch:
+                record = record.with_recent(self._staff.batch(trigger))
+        return _with_settings(query, record)
 
     def _timed(self, records: tuple[Record, ...]) -> tuple[Record, ...]:
         timings = [self._timings.get() for _ in range(self._timings.qsize())]
@@ -170,11 +181,14 @@ def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
     return Record(label=label, name=query.name, id=query.id, run_id=query.run_id, started_at=now)
 
 
-def _with_newest(query: Query, record: Record, newest: Progress) -> Record:
-    for trigger in reading.new_progress(query.java, newest, record.last):
-        record = record.with_progress(trigger)
+def _with_settings(query: Query, record: Record) -> Record:
+    """Read once in each run what its batches will not change."""
     batch = record.last_batch
-    if record.layout is None and batch and batch.state and batch.run_id == query.run_id:
+    if batch is None or batch.run_id != query.run_id:
+        return record
+    if record.pace is None:
+        record = replace(record, pace=reading.pace_of(query.java))
+    if record.layout is None and batch.state:
         seen = StateLayout(batch.state.partitions, batch.state.provider)
         return replace(record, layout=reading.state_layout(query.java) or seen)
     return record

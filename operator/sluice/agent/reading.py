@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from sluice.agent import progress
 from sluice.agent.progress import Progress
-from sluice.agent.records import Activity, Failure, StateLayout
+from sluice.agent.records import Activity, Failure, Pace, StateLayout
 
 _LONGEST_MESSAGE = 1024
 _STATE_PARTITIONS = "spark.sql.shuffle.partitions"
 _STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
 _ASKING_SOURCES = "Getting offsets from"
+_PROCESSING_TIME = re.compile(r"ProcessingTimeTrigger\((\d+)\)")
+_MOST_ROWS = re.compile(r"MaxRows: (\d+)")
 
 
 @dataclass
@@ -77,6 +80,26 @@ def state_layout(query: Any) -> StateLayout | None:
     except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
         return None
     return StateLayout(partitions, _PROVIDERS.get(provider, provider))
+
+
+def pace_of(query: Any) -> Pace:
+    """Return the trigger and the rate limit of a running query; it tells both as text only."""
+    try:
+        running = query.streamingQuery()
+        trigger = _PROCESSING_TIME.fullmatch(running.trigger().toString())
+        return Pace(
+            trigger_seconds=int(trigger.group(1)) / 1000 if trigger else None,
+            most_rows=_most_rows(running.uniqueSources().values().mkString("\n")),
+        )
+    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+        return Pace(None, None)
+
+
+def _most_rows(limits: str) -> float | None:
+    """Add up the limits of all sources, one a line; a source without one has no most."""
+    found = [_MOST_ROWS.search(limit) for limit in limits.splitlines()]
+    known = [float(match.group(1)) for match in found if match]
+    return sum(known) if known and len(known) == len(found) else None
 
 
 def failure_of(query: Any) -> Failure | None:

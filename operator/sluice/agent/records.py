@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from sluice.agent.arrivals import ArrivalCurve
+from sluice.agent.batches import MOST_KEPT, Batch
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Latency
 from sluice.agent.progress import Progress, SourceProgress
@@ -28,6 +29,14 @@ class StateLayout:
 
     partitions: int
     provider: str
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often a run is triggered (0: as soon as possible) and how many rows a batch may have; None if unknown."""
+
+    trigger_seconds: float | None
+    most_rows: float | None
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,7 @@ class Record:
     last: Progress | None = None
     last_batch: Progress | None = None
     batches: int = 0
+    recent: tuple[Batch, ...] = ()
     input_rows: float = 0.0
     output_rows: float | None = None
     arrived_rows: float | None = None
@@ -60,6 +70,7 @@ class Record:
     durations: Histogram = field(default_factory=Histogram)
     latency: Latency = field(default_factory=Latency)
     layout: StateLayout | None = None
+    pace: Pace | None = None
     doing: str | None = None
     in_batch_since: float | None = None
 
@@ -67,6 +78,10 @@ class Record:
         """Fold one trigger in; the triggers come in order."""
         record = replace(self._with_arrivals(progress), in_batch_since=None)
         return record._with_batch(progress) if progress.is_batch else record
+
+    def with_recent(self, batch: Batch) -> Record:
+        """Keep what the newest batches cost."""
+        return replace(self, recent=(*self.recent[1 - MOST_KEPT :], batch))
 
     def with_activity(self, activity: Activity, now: float) -> Record:
         """Note what the query does while it reports nothing new; a batch keeps its first sight."""
@@ -85,6 +100,7 @@ class Record:
             failure=None,
             curves=curves,
             layout=None,
+            pace=None,
             doing=None,
             in_batch_since=None,
         )

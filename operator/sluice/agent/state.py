@@ -1,19 +1,29 @@
-"""The document of `GET /v1/state`: version 1, camel case, seconds; what is not known is null, never 0."""
+"""The document of `GET /v1/state`: version 1, camel case, seconds; what is not known is null, never 0.
+
+`executors.cpu` is the seconds for which tasks had a core, which is what Spark tells of all executors without a
+question to each; a task that waits for the network counts as well.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sluice.agent import logs
+from sluice.agent.batches import MOST_KEPT, Batch
 from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
 from sluice.agent.records import Failure, Record
 from sluice.agent.snapshot import Snapshot
 
+_MOST_BATCHES = 800
+"""Of all queries together, a hundred and thirty bytes each, so that the answer stays a fraction of what is read."""
+
 
 def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
     """Describe the job for the operator."""
     settings = snapshot.settings
+    share = _share(snapshot.records)
     return {
         "version": 1,
         "job": {
@@ -30,8 +40,12 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
             "target": snapshot.executors.target,
             "registered": len(snapshot.executors.ids),
             "ids": list(snapshot.executors.ids),
+            "cpu": snapshot.executors.task_seconds,
         },
-        "queries": [_query(record, now) for record in snapshot.records],
+        "queries": [
+            {**_query(record, now), "batches": _batches(record, share)}
+            for record in snapshot.records
+        ],
     }
 
 
@@ -68,6 +82,32 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "latencyWindowSeconds": latencies.seconds if latencies.histogram.count > 0 else None,
         "watermarkLagSeconds": _lag(record, now),
         "state": _state(record),
+        "triggerSeconds": record.pace.trigger_seconds if record.pace else None,
+        "mostRows": record.pace.most_rows if record.pace else None,
+    }
+
+
+def _share(records: Sequence[Record]) -> int:
+    """Return how many batches of each active query are told; those of an ended one teach nothing new."""
+    active = sum(record.active for record in records)
+    return min(MOST_KEPT, _MOST_BATCHES // max(1, active))
+
+
+def _batches(record: Record, share: int) -> list[dict[str, Any]]:
+    told = record.recent[-share:] if record.active and share else ()
+    return [_cost(batch) for batch in told]
+
+
+def _cost(batch: Batch) -> dict[str, Any]:
+    rate = batch.processed_rows_per_second
+    return {
+        "id": batch.id,
+        "startedAt": logs.timestamp(batch.started_at),
+        "durationSeconds": batch.duration,
+        "rows": batch.rows,
+        "executors": batch.executors,
+        "cold": batch.cold,
+        "processedRowsPerSecond": None if rate is None else round(rate, 1),
     }
 
 

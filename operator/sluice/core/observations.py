@@ -122,7 +122,10 @@ class QueryReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
-    """What the agent in the driver told, and when. `executor_seconds` is the processor time of all tasks so far."""
+    """What the agent in the driver told, and when.
+
+    `executor_seconds` is for how long all tasks so far had a core, waiting for the network included.
+    """
 
     at: datetime
     phase: str

@@ -1,0 +1,68 @@
+"""What a committed batch cost, and whether it ran on executors that were new; values only.
+
+The first batch of a new process loads classes and compiles code, and the whole batch waits for it. So a batch
+is cold while one of its executors has not been there for the whole of an earlier one. The driver counts as an
+executor that begins with the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sluice.agent.progress import Progress
+
+MOST_KEPT = 60
+"""Batches of a query; at one a second those of the last minute."""
+
+DRIVER = "driver"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One committed batch; executors are those that could be given tasks when it ended."""
+
+    id: int
+    started_at: float
+    duration: float
+    rows: float
+    executors: int
+    cold: bool
+    processed_rows_per_second: float | None
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The executors of a driver: since when each is there, and since when it is warm."""
+
+    joined: Mapping[str, float] = field(default_factory=lambda: {DRIVER: 0.0})
+    warm: Mapping[str, float] = field(default_factory=dict)
+
+    def with_executors(self, joined: Mapping[str, float]) -> Crew:
+        """Note who can be given tasks now; an id is never given twice, and its first time counts."""
+        known = {id: self.joined.get(id, since) for id, since in joined.items()}
+        ids = {DRIVER, *known}
+        warm = {id: since for id, since in self.warm.items() if id in ids}
+        return replace(self, joined={DRIVER: self.joined[DRIVER], **known}, warm=warm)
+
+    def with_batch(self, progress: Progress) -> Crew:
+        """Note a committed batch: it warmed whoever was there when it began."""
+        end = progress.committed_at
+        present = (id for id, since in self.joined.items() if since <= progress.timestamp)
+        warmed = {id: min(end, self.warm.get(id, end)) for id in present}
+        return replace(self, warm={**self.warm, **warmed})
+
+    def batch_of(self, progress: Progress) -> Batch:
+        """Describe a committed batch."""
+        return Batch(
+            id=progress.batch_id,
+            started_at=progress.timestamp,
+            duration=progress.duration,
+            rows=progress.rows,
+            executors=len(self.joined) - 1,
+            cold=any(not self._is_warm(id, progress.timestamp) for id in self.joined),
+            processed_rows_per_second=progress.processed_rows_per_second,
+        )
+
+    def _is_warm(self, id: str, instant: float) -> bool:
+        return id in self.warm and self.warm[id] <= instant
