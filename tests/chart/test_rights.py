@@ -93,11 +93,19 @@ class Asked:
         await self._cluster.delete(resource, namespace, name, uid=uid, by_force=by_force)
 
 
+def _with_a_good_spec_to_read() -> Json:
+    """A job that worked once, whose spec is wrong by now."""
+    good = {"generation": 1, "fingerprint": "0", "checkpoint": "claim://shop/checkpoints/broken"}
+    wrong = resource("broken", generation=2, executors={"min": 5, "max": 2})
+    return {**wrong, "status": {"proving": {"good": good}}}
+
+
 async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
     """Take over, start a driver, see it fail, start another; a second operator follows on the first."""
     cluster = MemoryCluster()
     asked = Asked(cluster)
     cluster.put(STREAM_JOBS, resource())
+    cluster.put(STREAM_JOBS, _with_a_good_spec_to_read())
     for identity in ("first", "second"):
         operator = Operator(
             cluster=asked,

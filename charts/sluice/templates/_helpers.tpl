@@ -35,8 +35,9 @@ app.kubernetes.io/component: operator
   resources: [pods]
   verbs: [create, get, list, watch, delete, deletecollection]
 - apiGroups: [""]
+  # Read is one only, NAME-last-good.
   resources: [configmaps]
-  verbs: [create, patch, delete, deletecollection]
+  verbs: [create, get, patch, delete, deletecollection]
 - apiGroups: [""]
   # Written, never read.
   resources: [secrets]

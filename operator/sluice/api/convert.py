@@ -18,7 +18,7 @@ from sluice.api.v1alpha1.objectives import Slo
 from sluice.api.v1alpha1.running import Executors as ApiExecutors
 from sluice.api.v1alpha1.streamjob import StreamJob as ApiStreamJob
 from sluice.api.v1alpha1.streamjob import StreamJobSpec
-from sluice.core import quantities
+from sluice.core import changes, quantities
 from sluice.core.application import (
     Application,
     Checkpoint,
@@ -79,6 +79,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
     ]
     if problems:
         raise InvalidSpec(problems)
+    document = spec.model_dump(mode="json", by_alias=True, exclude_none=True)
     return StreamJob(
         key=JobKey(metadata["namespace"], metadata["name"]),
         uid=metadata["uid"],
@@ -106,6 +107,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
             failures=spec.restart.maximum_failures,
             reset_after=quantities.duration(spec.restart.reset_after),
             fences_lost_nodes=spec.restart.lost_node == "Fence",
+            rollback_after=quantities.duration(spec.restart.rollback_after),
         ),
         suspend=spec.suspend,
         paused_by=f"the annotation {PAUSED}" if annotations.get(PAUSED) == "true" else None,
@@ -118,7 +120,8 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         scaling=_scaling(spec.scaling),
         approved=metadata.get("annotations", {}).get(APPROVE),
         not_in_force=tuple(_not_in_force(spec)),
-        document=spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+        document=document,
+        fingerprint=changes.fingerprint(document),
     )
 
 

@@ -115,7 +115,8 @@ class RestartPolicy:
     The n-th failure in a row is followed by a pause of `initial * factor**(n-1)`, at most `maximum`,
     give or take a quarter. After `failures` of them in a row the job stays down until its spec changes.
     A driver that has run for `reset_after` clears the count. With `fences_lost_nodes`, a driver whose node is lost is
-    given up when its Lease must have run out.
+    given up when its Lease must have run out. A changed spec whose driver cannot start for `rollback_after` is given up
+    for the last one that worked; zero never goes back.
     """
 
     initial: timedelta = timedelta(seconds=10)
@@ -124,6 +125,7 @@ class RestartPolicy:
     failures: int = 0
     reset_after: timedelta = timedelta(minutes=10)
     fences_lost_nodes: bool = False
+    rollback_after: timedelta = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,8 @@ class LatencyBound:
 class StreamJob:
     """One declared job.
 
-    `document` is the whole spec with all defaults filled in, as plain data: what changes are found in.
+    `document` is the whole spec with all defaults filled in, as plain data: what changes are found in; `fingerprint`
+    tells apart what of it needs a new driver.
     `paused_by` names what keeps the operator from acting on the job.
     `objective` is None without spec.slo. `approved` is the decision that a person has approved. `not_in_force` names
     the declared fields that this version stores but does not act upon.
@@ -186,6 +189,7 @@ class StreamJob:
     approved: str | None = None
     not_in_force: tuple[str, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
+    fingerprint: str = ""
 
     @property
     def checkpoint_location(self) -> str:

@@ -9,6 +9,8 @@ says, and some need no driver at all. The classes, cheapest first:
     migration  the state in the checkpoint would have to be moved or rewritten; never done unasked
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -80,6 +82,25 @@ def classify(before: Mapping[str, object], after: Mapping[str, object]) -> Chang
     if kind is ChangeClass.NONE:
         return NO_CHANGE
     return Change(kind=kind, fields=tuple(path for path in changed if classes[path] is kind))
+
+
+def fingerprint(document: Mapping[str, object]) -> str:
+    """A short name for all of a spec document that needs a new driver: two that differ in nothing of it have one."""
+    costly = (ChangeClass.RESTART, ChangeClass.MIGRATION)
+    leaves = sorted((path, value) for path, value in _leaves(document) if _class_of(path) in costly)
+    return hashlib.sha256(json.dumps(leaves, default=str).encode()).hexdigest()[:16]
+
+
+def restored(declared: Mapping[str, object], good: Mapping[str, object]) -> dict[str, object]:
+    """The declared spec document with all that needs a new driver taken from a good one."""
+    parts = ("application", "sources", "checkpoint")
+    whole = {name: part for name, part in declared.items() if name not in parts}
+    whole |= {name: good[name] for name in parts if name in good}
+    before, wanted = good.get("executors"), declared.get("executors")
+    if isinstance(before, Mapping) and isinstance(wanted, Mapping):
+        live = {name: wanted[name] for name in ("min", "max", "initial") if name in wanted}
+        whole["executors"] = {**before, **live}
+    return whole
 
 
 def _class_of(path: str) -> ChangeClass:

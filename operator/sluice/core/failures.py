@@ -10,6 +10,9 @@ from sluice.core.observations import AgentReport, DriverPod
 from sluice.core.record import Failure, Record
 from sluice.core.recoveries import Cause
 
+_HINDRANCES = frozenset({"DriverRefused", "CannotStart"})
+"""Failures of what is around the driver, or of the spec: time tells."""
+
 _ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's error class when it finds that somebody else has written its offset or commit log."""
 
@@ -26,9 +29,33 @@ def counted(
     cause = Cause.NODE_LOSS if failure.reason == "DriverLost" else Cause.DRIVER_LOSS
     record = away(record, cause, failure.at, now)
     has_given_up = policy.failures and record.failures >= policy.failures
-    if has_given_up or failure.reason == "AnotherWriter":
-        record = replace(record, gave_up=True)
-    return record
+    if failure.reason == "AnotherWriter":
+        return replace(record, gave_up=True)
+    return _tried(job, replace(record, gave_up=record.gave_up or bool(has_given_up)), failure, now)
+
+
+def _tried(job: StreamJob, record: Record, failure: Failure, now: datetime) -> Record:
+    """What the failure means for the trial of a new spec; going back to the last good one waits for nothing."""
+    before = record.proving
+    if failure.reason in _HINDRANCES:
+        after = before.hindered(job, failure.message, now)
+    else:
+        after = before.failed(job, failure.message, is_last=record.gave_up)
+    if after.rollback != before.rollback:
+        record = record.forgiven()
+    return replace(record, proving=after)
+
+
+def cannot_start(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
+    """What its pod tells of a driver that was waited for in vain."""
+    reason, message = driver.obstacle or ("Pending", "its container does not start")
+    return Failure(
+        incarnation=driver.incarnation,
+        generation=job.generation,
+        reason="CannotStart",
+        message=f"its pod cannot start: {reason}: {message.rstrip('.')}",
+        at=now,
+    )
 
 
 def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:

@@ -4,6 +4,7 @@
     spec suspended ----------------------------> stop the driver, keep the checkpoint
     driver pod of a former owner, or deleting -> wait until it is gone from the API
     driver ended ------------------------------> record why, remove the pod, back off
+    driver cannot start ------------------------> after a while, go back to the last good spec
     driver runs, spec changed: live -----------> the agent takes the new number of executors
                                restart --------> stop it; the next one starts on the same checkpoint
                                migration ------> refuse, keep it running
@@ -23,6 +24,7 @@ from sluice.core.changes import Change, ChangeClass
 from sluice.core.chosen import Chosen, newly_chosen, wanted_executors
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
+from sluice.core.proving import has_worked
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
 from sluice.core.steps import (
@@ -95,6 +97,7 @@ def _without_driver(
         wait = Wait(until=record.next_start)
         return Verdict(step=wait, record=record, phase=Phase.BACKING_OFF)
     started = record.with_start(job.checkpoint_location)
+    started = replace(started, proving=record.proving.started(job, now))
     inherits = record.inherits(job.checkpoint_location)
     step = StartDriver(incarnation=started.incarnation, inherits=inherits)
     return Verdict(step=step, record=started, phase=Phase.PENDING)
@@ -176,6 +179,8 @@ def _with_driver(
             return _restart(record, driver, f"{change} changed", now)
         case ChangeClass.MIGRATION if _may_restart(job, record):
             return _restart(record, driver, f"{change} changed", now)
+        case ChangeClass.LIVE | ChangeClass.NONE if driver.document is not None:
+            return _on_trial(job, record, driver, seen, now)
         case ChangeClass.MIGRATION | ChangeClass.LIVE | ChangeClass.NONE:
             return _running(job, record, driver, seen, now)
         case _:
@@ -185,6 +190,23 @@ def _with_driver(
 def _may_restart(job: StreamJob, record: Record) -> bool:
     """A checkpoint without a batch has nothing to migrate; else the new place must be named."""
     return record.last_batch is None or job.allowed_migration == job.checkpoint_location
+
+
+def _on_trial(
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
+) -> Verdict:
+    """The driver has the present spec, which it may prove, or which may keep it from starting."""
+    if has_worked(seen.report):
+        record = replace(record, proving=record.proving.worked(job))
+    due = record.proving.due(job)
+    if due is None or driver.started is not None or driver.obstacle is None:
+        return _running(job, record, driver, seen, now)
+    if now < due:
+        return Verdict(step=Wait(until=due), record=record, phase=Phase.PENDING)
+    if not record.has_counted(driver.incarnation):
+        failure = failures.cannot_start(job, driver, now)
+        record = failures.counted(job, record, failure, None, now)
+    return _stop(record, driver, "its pod cannot start")
 
 
 def _running(

@@ -10,6 +10,7 @@ from enum import StrEnum
 from sluice.core.changes import NO_CHANGE, Change
 from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim
+from sluice.core.proving import Proving
 from sluice.core.recoveries import Recoveries
 
 
@@ -75,6 +76,7 @@ class Record:
     chosen: Chosen | None = None
     """The number of executors that was decided upon, if the operator may choose it."""
     recoveries: Recoveries = field(default_factory=Recoveries)
+    proving: Proving = field(default_factory=Proving)
     conditions: tuple[Claim, ...] = ()
 
     def with_start(self, checkpoint: str) -> "Record":

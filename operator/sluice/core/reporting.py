@@ -4,7 +4,7 @@ One function gives all conditions, so none can be forgotten in some branch; `con
 keeps the times of those that did not change.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -64,6 +64,19 @@ def invalid(message: str, seen: Observed) -> tuple[Claim, ...]:
     )
 
 
+def without_spec(claims: Iterable[Claim], message: str, verdict: Verdict) -> tuple[Claim, ...]:
+    """The conditions of a job whose spec cannot be carried out, and whose last good one is in its place."""
+    good = verdict.record.proving.good
+    last = f"generation {good.generation}, the last that worked" if good else "the last valid one"
+    replaced = (
+        fails(Condition.SPEC_VALID, "InvalidSpec", message),
+        fails(Condition.SPEC_APPLIED, "InvalidSpec", f"The spec is not valid; in force is {last}."),
+        fails(Condition.READY, "InvalidSpec", message),
+    )
+    told = {claim.type: claim for claim in (*claims, *replaced)}
+    return tuple(told.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
     """Something that people want to hear of once: it becomes an Event of the job."""
@@ -77,11 +90,15 @@ def news(before: Record, after: Record) -> Iterator[News]:
     """What has happened between two records of a job."""
     failure = after.last_failure
     if failure is not None and failure != before.last_failure:
-        told = f"Incarnation {failure.incarnation}: {failure.message} (failure {after.failures})"
+        count = f" (failure {after.failures})" if after.failures else ""
+        told = f"Incarnation {failure.incarnation}: {failure.message}{count}"
         yield News(reason=failure.reason, message=told, is_warning=True)
     if after.gave_up and not before.gave_up:
         told = f"Failed {after.failures} times in a row; change the spec to try again"
         yield News(reason="GaveUp", message=told, is_warning=True)
+    rollback = after.proving.rollback
+    if rollback is not None and rollback != before.proving.rollback:
+        yield News(reason="RolledBack", message=_told_of_rollback(after), is_warning=True)
     if after.stopping and after.stopping != before.stopping:
         told = f"Incarnation {after.incarnation} stops: {after.stopping}"
         yield News(reason="DriverStopping", message=told)
@@ -145,6 +162,10 @@ def _in_force(job: StreamJob) -> Claim:
 
 def _applied(job: StreamJob, record: Record, seen: Observed) -> Claim:
     kind, change = Condition.SPEC_APPLIED, record.change
+    if record.proving.is_rolled_back(job.generation):
+        return fails(kind, "RolledBack", _told_of_rollback(record))
+    if record.proving.refuses(job):
+        return fails(kind, "RollbackRefused", _told_of_refusal(job, record))
     if moves_checkpoint(job, record):
         message = (
             f"spec.checkpoint: {job.checkpoint_location!r}: the job's progress (batch "
@@ -167,6 +188,26 @@ def _applied(job: StreamJob, record: Record, seen: Observed) -> Claim:
                 "fail. The driver goes on as it was; change it back, or use a new checkpoint"
             )
             return fails(kind, "MigrationRefused", f"{message}.")
+
+
+def _told_of_rollback(record: Record) -> str:
+    good, rollback = record.proving.good, record.proving.rollback
+    assert good is not None
+    assert rollback is not None
+    return (
+        f"Generation {rollback.generation} never worked: {rollback.why.rstrip('.')}. In force is the spec of "
+        f"generation {good.generation}, the last that did; change the spec to try again."
+    )
+
+
+def _told_of_refusal(job: StreamJob, record: Record) -> str:
+    good = record.proving.good
+    assert good is not None
+    return (
+        f"Generation {job.generation} never worked. Generation {good.generation}, the last that did, had its "
+        f"checkpoint in {good.checkpoint!r}: going back there would leave {job.checkpoint_location!r} behind, so it is "
+        "not done unasked. Mend the spec, or change it back and allow the move as before."
+    )
 
 
 def _managed(job: StreamJob) -> Claim:
@@ -347,6 +388,13 @@ def _ready(others: tuple[Claim, ...], phase: Phase) -> Claim:
     for claim in others:
         if claim.type in needed and claim.status is not Status.TRUE:
             return fails(Condition.READY, claim.reason, claim.message)
+    if phase is Phase.RUNNING and _is_rolled_back(others):
+        return holds(Condition.READY, "Running", "The job runs, by the last spec that worked.")
     if phase is Phase.RUNNING:
         return holds(Condition.READY, "Running", "The job runs as declared.")
     return fails(Condition.READY, str(phase), "No batch has been committed yet.")
+
+
+def _is_rolled_back(claims: Iterable[Claim]) -> bool:
+    applied = (claim for claim in claims if claim.type is Condition.SPEC_APPLIED)
+    return any(claim.reason == "RolledBack" for claim in applied)

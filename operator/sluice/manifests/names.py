@@ -41,6 +41,11 @@ def conf_map(job: str) -> str:
     return f"{job}-conf"
 
 
+def last_good(job: str) -> str:
+    """The ConfigMap with the last spec that worked."""
+    return f"{job}-last-good"
+
+
 def auth_secret(job: str) -> str:
     """The Secret of Spark's own connections and of the agent's endpoint."""
     return f"{job}-auth"

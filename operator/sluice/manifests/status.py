@@ -1,7 +1,7 @@
 """The status of a StreamJob: what the core remembers and sees, as it is stored, and back."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from sluice.core.application import JobKey, StreamJob
@@ -15,7 +15,8 @@ from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.core.series import NoData
-from sluice.manifests import names
+from sluice.manifests import names, proving
+from sluice.manifests.moments import moment_text, read_moment
 
 Json = dict[str, Any]
 
@@ -61,11 +62,12 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "failures": _failures(record),
             "recoveries": _recoveries(record.recoveries),
             "chosen": _chosen(record.chosen) if record.chosen is not None else {},
+            "proving": proving.told(record.proving),
             "change": {"kind": str(record.change.kind), "fields": list(record.change.fields)},
             "checkpoint": {
                 "location": record.checkpoint,
                 "lastBatch": record.last_batch,
-                "committedAt": _text(record.last_commit),
+                "committedAt": moment_text(record.last_commit),
             },
             "conditions": [_condition(claim) for claim in record.conditions],
         }
@@ -80,14 +82,15 @@ def read_record(status: Mapping[str, Any]) -> Record:
         ended=status.get("ended", 0),
         failures=failures.get("inARow", 0),
         last_failure=_read_failure(failures),
-        next_start=_time(failures.get("nextStart")),
+        next_start=read_moment(failures.get("nextStart")),
         stopping=status.get("stopping"),
         checkpoint=checkpoint.get("location"),
         last_batch=checkpoint.get("lastBatch"),
-        last_commit=_time(checkpoint.get("committedAt")),
+        last_commit=read_moment(checkpoint.get("committedAt")),
         change=_read_change(status.get("change", {})),
         recoveries=_read_recoveries(status.get("recoveries", {})),
         chosen=_read_chosen(status.get("chosen", {})),
+        proving=proving.read(status.get("proving", {})),
         gave_up=failures.get("gaveUp", False),
         conditions=tuple(
             _read_condition(condition)
@@ -109,7 +112,7 @@ def _chosen(chosen: Chosen) -> Json:
     return {
         "executors": chosen.executors,
         "decision": chosen.decision,
-        "at": _text(chosen.at),
+        "at": moment_text(chosen.at),
         "reason": chosen.reason,
         "path": str(chosen.path),
         "incarnation": chosen.incarnation,
@@ -118,7 +121,7 @@ def _chosen(chosen: Chosen) -> Json:
 
 def _read_chosen(chosen: Mapping[str, Any]) -> Chosen | None:
     """A choice as it was told; one by a way of a newer operator is forgotten."""
-    at = _time(chosen.get("at"))
+    at = read_moment(chosen.get("at"))
     if at is None or chosen.get("path") not in frozenset(Path):
         return None
     return Chosen(
@@ -135,7 +138,7 @@ def _decision(decided: Decided) -> Json:
     decision = decided.decision
     return {
         "id": decided.id,
-        "at": _text(decided.at),
+        "at": moment_text(decided.at),
         "wanted": decision.wanted,
         "executors": decision.executors,
         "reason": decision.reason,
@@ -161,18 +164,18 @@ def _failures(record: Record) -> Json:
             "exitCode": last.exit_code,
             "incarnation": last.incarnation,
             "generation": last.generation,
-            "at": _text(last.at),
+            "at": moment_text(last.at),
         }
     return {
         "inARow": record.failures,
         "gaveUp": record.gave_up,
-        "nextStart": _text(record.next_start),
+        "nextStart": moment_text(record.next_start),
         **told,
     }
 
 
 def _read_failure(failures: Mapping[str, Any]) -> Failure | None:
-    at = _time(failures.get("at"))
+    at = read_moment(failures.get("at"))
     if at is None:
         return None
     return Failure(
@@ -210,7 +213,7 @@ def _recovery(recovery: Recovery) -> Json:
         {
             "cause": str(recovery.cause),
             "incarnation": recovery.incarnation,
-            "began": _text(recovery.began),
+            "began": moment_text(recovery.began),
             **{name: round(value, 3) for name, value in told.items() if value is not None},
         }
     )
@@ -227,7 +230,7 @@ def _read_recoveries(told: Mapping[str, Any]) -> Recoveries:
 
 def _read_recovery(told: Mapping[str, Any]) -> Recovery | None:
     """A recovery as it was told; a cause of a newer operator is forgotten."""
-    began = _time(told.get("began"))
+    began = read_moment(told.get("began"))
     if began is None or told.get("cause") not in frozenset(Cause):
         return None
     moments = {
@@ -251,7 +254,7 @@ def _condition(claim: Claim) -> Json:
         "reason": claim.reason,
         "message": claim.message,
         "observedGeneration": claim.generation,
-        "lastTransitionTime": _text(claim.since, timespec="seconds"),
+        "lastTransitionTime": moment_text(claim.since, timespec="seconds"),
     }
 
 
@@ -262,7 +265,7 @@ def _read_condition(condition: Mapping[str, Any]) -> Claim:
         reason=condition["reason"],
         message=condition.get("message", ""),
         generation=condition.get("observedGeneration", 0),
-        since=_time(condition.get("lastTransitionTime")),
+        since=read_moment(condition.get("lastTransitionTime")),
     )
 
 
@@ -270,7 +273,7 @@ def _driver(seen: Observed) -> Json:
     driver = seen.driver
     if driver is None:
         return {}
-    started = _text(driver.started)
+    started = moment_text(driver.started)
     return {"pod": driver.name, "uid": driver.uid, "node": driver.node, "startedAt": started}
 
 
@@ -356,13 +359,3 @@ def _known(told: Json) -> Json:
     """
     parts = {name: _known(part) if isinstance(part, dict) else part for name, part in told.items()}
     return {name: part for name, part in parts.items() if part not in (None, {}, [])}
-
-
-def _text(moment: datetime | None, timespec: str = "milliseconds") -> str | None:
-    if moment is None:
-        return None
-    return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None

@@ -37,6 +37,7 @@ from sluice.ports import (
 )
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.fleet import Fleet
+from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
 from sluice.services.statuses import Statuses
@@ -86,6 +87,7 @@ class Reconciler:
         self._clock = clock
         self._agent = agent
         self._paused_by = paused_by
+        self._good = LastGood(cluster, fleet)
         self._key = b""
         self._records: dict[JobKey, tuple[str, Record]] = {}
 
@@ -97,6 +99,7 @@ class Reconciler:
         """Forget what was remembered in this process: another one may have led since."""
         self._records.clear()
         self._statuses.forget_all()
+        self._good.forget_all()
 
     async def reconcile(self, key: JobKey) -> float | None:
         """Take the next step of a job; the seconds after which to look again."""
@@ -107,8 +110,11 @@ class Reconciler:
         if "deletionTimestamp" in resource["metadata"]:
             return None
         record = self._recall(key, resource)
+        if await self._good.fetch(key, record):
+            return 0.0
         seen, now = self._look(key), self._clock.now()
-        job = self._fleet.declared(key)
+        declared = self._fleet.declared(key)
+        record, job = self._good.in_force(key, record)
         if isinstance(job, InvalidSpec):
             return await self._report_invalid(resource, record, seen, job, now)
         if self._paused_by is not None:
@@ -116,6 +122,8 @@ class Reconciler:
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
+        if isinstance(declared, InvalidSpec):
+            claims = reporting.without_spec(claims, str(declared), verdict)
         settled = settle(claims, record.conditions, job.generation, now)
         verdict = replace(verdict, record=replace(verdict.record, conditions=settled))
         if isinstance(verdict.step, StartDriver):
@@ -130,6 +138,7 @@ class Reconciler:
         self._poller.forget(key)
         self._autoscaler.forget(key)
         self._statuses.forget(key)
+        self._good.forget(key)
 
     def _recall(self, key: JobKey, resource: dict[str, Any]) -> Record:
         """The newest record: what we wrote is newer than what a watch brings back."""
@@ -156,6 +165,9 @@ class Reconciler:
         self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed
     ) -> float | None:
         """Write the status; at once if something is about to be done because of it."""
+        if verdict.record.proving.good != before.proving.good and not await self._good.keep(job):
+            proving = replace(verdict.record.proving, good=before.proving.good)
+            verdict = replace(verdict, record=replace(verdict.record, proving=proving))
         status = status_of(job, verdict.record, verdict.phase, seen)
         acting = isinstance(verdict.step, StartDriver | StopDriver)
         later = await self._statuses.write(job.key, job.uid, status, must_be_seen=acting)

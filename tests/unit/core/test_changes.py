@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.core.changes import ChangeClass, classify
+from sluice.core.changes import ChangeClass, classify, fingerprint, restored
 
 BEFORE: dict[str, object] = {
     "application": {"image": "a:1", "sparkConf": {"spark.a": "1"}, "arguments": ["x", "y"]},
@@ -60,3 +60,35 @@ def test_the_costliest_field_names_the_change() -> None:
 
 def test_a_field_that_is_absent_equals_one_that_is_empty() -> None:
     assert classify(BEFORE, {**BEFORE, "alternates": [], "profiling": {}}).kind is ChangeClass.NONE
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "is_another"),
+    [
+        ("slo", {"objective": 0.9}, False),
+        ("executors", {"min": 2, "max": 4, "cores": 1}, False),
+        ("executors", {"min": 1, "max": 4, "cores": 2}, True),
+        ("checkpoint", {"claim": "d", "path": "p"}, True),
+        ("application", {"image": "b:1"}, True),
+    ],
+)
+def test_two_specs_have_one_fingerprint_unless_one_needs_a_new_driver(
+    part: str, value: object, is_another: bool
+) -> None:
+    assert (fingerprint(BEFORE) != fingerprint({**BEFORE, part: value})) is is_another
+
+
+def test_what_is_restored_needs_no_new_driver_and_keeps_the_rest_as_declared() -> None:
+    declared = {
+        "application": {"image": "b:1"},
+        "sources": [{"kafka": {"topics": ["t"]}}],
+        "executors": {"min": 2, "max": 5, "initial": 3, "cores": 9},
+        "checkpoint": {"claim": "c", "path": "p"},
+        "slo": {"objective": 0.5},
+        "suspend": True,
+    }
+    back = restored(declared, BEFORE)
+    assert classify(BEFORE, back).kind in (ChangeClass.NONE, ChangeClass.LIVE)
+    assert back["slo"] == {"objective": 0.5}
+    assert back["suspend"] is True
+    assert back["executors"] == {"min": 2, "max": 5, "initial": 3, "cores": 1}

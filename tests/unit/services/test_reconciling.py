@@ -37,6 +37,7 @@ START_AGAIN = [
     *(write.replace("create", "apply") for write in START[1:-1]),
     START[-1],
 ]
+KEPT = "apply configmaps/clicks-last-good"
 ASKED_TO_STOP = ["apply streamjobs/clicks", "delete pods/clicks-driver"]
 
 
@@ -268,8 +269,8 @@ async def test_numbers_alone_are_written_at_most_every_ten_seconds() -> None:
 async def test_what_people_want_to_hear_of_is_written_at_once() -> None:
     async with world() as here:
         await started(here)
-        await here.declare(generation=2, executors={"min": 2, "max": 8, "initial": 2})
-        assert here.cluster.writes == ["apply streamjobs/clicks"]
+        await here.declare(generation=2, progressDeadline="9m")
+        assert here.cluster.writes == [KEPT, "apply streamjobs/clicks"]
         assert here.cluster.status()["observedGeneration"] == 2
 
 

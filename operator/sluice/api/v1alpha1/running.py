@@ -203,6 +203,12 @@ class Restart(Model):
     reset_after: Duration = Field(
         "10m", description="A driver that has run for so long clears the count of failures."
     )
+    rollback_after: Duration = Field(
+        "5m",
+        description="When drivers of a changed spec failed twice in a row before they committed a batch, or when "
+        "their pod was refused or could not start for so long, the job goes back to the last spec that worked, until "
+        "the spec changes again. 0s: never.",
+    )
     lost_node: Literal["Wait", "Fence"] = Field(
         "Wait",
         description="What happens when the driver's pod is being deleted and its node does not answer. Wait: for the "

@@ -109,6 +109,37 @@ class RecoveriesStatus(Model):
     past: list[RecoveryStatus] = Field(default=[], description="The last ones, the newest last.")
 
 
+class GoodStatus(Model):
+    """The last spec that worked: every query was under way, and a batch was committed."""
+
+    generation: int = Field(description="Its generation.")
+    fingerprint: str = Field(description="Tells apart what of it needs a new driver.")
+    checkpoint: str = Field(description="The normalised place of its checkpoint.")
+
+
+class TrialStatus(Model):
+    """A spec that has been started and has not worked yet."""
+
+    generation: int = Field(description="Its generation.")
+    since: str = Field(description="When its first driver was started.")
+    failures: int = Field(0, description="Drivers of it that ended unasked.")
+
+
+class RollbackStatus(Model):
+    """A spec that was given up for the last good one."""
+
+    generation: int = Field(description="Its generation.")
+    reason: str = Field("", description="Why it was given up.")
+
+
+class ProvingStatus(Model):
+    """Which spec is known to work."""
+
+    good: GoodStatus | None = Field(None, description="The last one that worked.")
+    trial: TrialStatus | None = Field(None, description="One that has not worked yet.")
+    rollback: RollbackStatus | None = Field(None, description="The last one that was given up.")
+
+
 class ChangeStatus(Model):
     """A change of the spec that the running driver was not started with."""
 
@@ -244,6 +275,9 @@ class StreamJobStatus(Model):
     )
     decision: DecisionStatus | None = Field(
         None, description="The newest decision on the number of executors."
+    )
+    proving: ProvingStatus = Field(
+        default=ProvingStatus(), description="Which spec is known to work."
     )
     change: ChangeStatus = Field(
         default=ChangeStatus(), description="A pending change of the spec."

@@ -54,7 +54,7 @@ WHERE_JOBS_ARE = (
     *_rights("sluice.dev", "streamjobs/status", "get patch update"),
     *_rights("sluice.dev", "streamjobs/finalizers", "update"),
     *_rights("", "pods", "create get list watch delete deletecollection"),
-    *_rights("", "configmaps", "create patch delete deletecollection"),
+    *_rights("", "configmaps", "create get patch delete deletecollection"),
     *_rights("", "secrets serviceaccounts", "create patch"),
     *_rights("coordination.k8s.io", "leases", "create get patch update"),
     *_rights("", "events", "create"),

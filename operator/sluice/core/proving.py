@@ -1,0 +1,121 @@
+"""Which spec of a job is known to work, and when to go back to it.
+
+    a driver of another spec starts ----------------> its trial begins
+    each of its queries goes on, a batch is committed -> it is the good one from now on
+    two of its drivers ended unasked, or its pod could
+    not start for spec.restart.rollbackAfter -------> the next driver has the good spec, once for each generation
+
+Specs are told apart by the fingerprint of what needs a restart. What the good one says is kept elsewhere; here is
+only what of it must be known to decide. A moved checkpoint is never moved back: that would be a migration, unasked.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sluice.core.application import StreamJob
+from sluice.core.observations import AgentReport
+
+TRIES = 2
+"""Failures in a row after which a spec that never worked is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Good:
+    """The last spec that worked."""
+
+    generation: int
+    fingerprint: str
+    checkpoint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A spec that has been started and has not worked yet; `failures` counts its drivers that ended unasked."""
+
+    generation: int
+    since: datetime
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """The generation that was given up, and why."""
+
+    generation: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proving:
+    """What is known of a job's specs."""
+
+    good: Good | None = None
+    trial: Trial | None = None
+    rollback: Rollback | None = None
+
+    def is_rolled_back(self, generation: int) -> bool:
+        """Whether the good spec is in force instead of this generation's."""
+        return self.rollback is not None and self.rollback.generation == generation
+
+    def started(self, job: StreamJob, now: datetime) -> "Proving":
+        """A driver of this spec is about to start."""
+        if self.good is None or self.good.fingerprint == job.fingerprint:
+            return replace(self, trial=None)
+        if self.trial is not None and self.trial.generation == job.generation:
+            return self
+        return replace(self, trial=Trial(generation=job.generation, since=now))
+
+    def worked(self, job: StreamJob) -> "Proving":
+        """A driver of this spec has committed."""
+        if self.is_rolled_back(job.generation):
+            return self
+        good = Good(
+            generation=job.generation,
+            fingerprint=job.fingerprint,
+            checkpoint=job.checkpoint_location,
+        )
+        return Proving(good=good) if good != self.good or self.trial else self
+
+    def failed(self, job: StreamJob, why: str, *, is_last: bool) -> "Proving":
+        """A driver of this spec has ended unasked; `is_last` says that no other one of it is going to be started."""
+        if self.trial is None or self.trial.generation != job.generation:
+            return self
+        trial = replace(self.trial, failures=self.trial.failures + 1)
+        proving = replace(self, trial=trial)
+        return proving._given_up(job, why) if is_last or trial.failures >= TRIES else proving
+
+    def hindered(self, job: StreamJob, why: str, now: datetime) -> "Proving":
+        """A driver of this spec cannot start."""
+        due = self.due(job)
+        return self._given_up(job, why) if due is not None and due <= now else self
+
+    def due(self, job: StreamJob) -> datetime | None:
+        """When a driver that cannot start is given up; None if there is nothing to go back to."""
+        if self.trial is None or self.trial.generation != job.generation:
+            return None
+        return self.trial.since + job.restart.rollback_after if self._may_go_back(job) else None
+
+    def refuses(self, job: StreamJob) -> bool:
+        """Whether this generation would have been given up, were its checkpoint not another one."""
+        trial = self.trial
+        if trial is None or trial.generation != job.generation or trial.failures < TRIES:
+            return False
+        return self.good is not None and self.good.checkpoint != job.checkpoint_location
+
+    def _given_up(self, job: StreamJob, why: str) -> "Proving":
+        if not self._may_go_back(job):
+            return self
+        return Proving(good=self.good, rollback=Rollback(generation=job.generation, why=why))
+
+    def _may_go_back(self, job: StreamJob) -> bool:
+        is_wanted = job.restart.rollback_after > timedelta(0)
+        stays = self.good is not None and self.good.checkpoint == job.checkpoint_location
+        return is_wanted and stays and not self.is_rolled_back(job.generation)
+
+
+def has_worked(report: AgentReport | None) -> bool:
+    """Whether every query of a driver is under way, and one at least has committed a batch."""
+    if report is None or not report.queries:
+        return False
+    is_under_way = all(query.is_under_way for query in report.queries)
+    return is_under_way and any(query.committed_at is not None for query in report.queries)

@@ -1,0 +1,122 @@
+"""Keep the last spec of each job that worked, and say which spec is in force: the declared one, or that in its place.
+
+It is in a ConfigMap of the job's own, because a status is to be small; read only when it is needed.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sluice.api import convert
+from sluice.core import changes
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.proving import Proving
+from sluice.core.record import Record
+from sluice.errors import InvalidSpec, NotFound
+from sluice.manifests import names, proving
+from sluice.ports import CONFIG_MAPS, Cluster
+from sluice.services.fleet import Fleet
+
+Json = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+class LastGood:
+    """The last good specs; one that was fetched is remembered for as long as it is needed."""
+
+    def __init__(self, cluster: Cluster, fleet: Fleet) -> None:
+        self._cluster = cluster
+        self._fleet = fleet
+        self._fetched: dict[JobKey, tuple[str, Json | None]] = {}
+        self._refused: dict[JobKey, str] = {}
+
+    def forget(self, key: JobKey) -> None:
+        """Drop what is known of a job that is gone, or does not need it any more."""
+        self._fetched.pop(key, None)
+
+    def forget_all(self) -> None:
+        """Read all anew: another one may have written since."""
+        self._fetched.clear()
+
+    async def fetch(self, key: JobKey, record: Record) -> bool:
+        """Have the spec at hand if it is needed; whether that took a question, so that all must be looked at anew."""
+        if not self._is_needed(key, record.proving):
+            self.forget(key)
+            return False
+        uid = self._uid(key)
+        if self._fetched.get(key, ("", None))[0] == uid:
+            return False
+        try:
+            found = await self._cluster.get(CONFIG_MAPS, key.namespace, names.last_good(key.name))
+        except NotFound:
+            document = None
+        else:
+            document = proving.read_last_good(found, uid)
+        if document is None:
+            log.warning("%s has no last good spec of this job", names.last_good(key.name))
+        self._fetched[key] = (uid, document)
+        return True
+
+    def in_force(self, key: JobKey, record: Record) -> tuple[Record, StreamJob | InvalidSpec]:
+        """What the next driver is made from, and the record: without a good spec, nothing was rolled back."""
+        declared, good = self._fleet.declared(key), self._document(key)
+        if isinstance(declared, InvalidSpec):
+            is_left_alone = good is None or self._has_driver(key)
+            return record, declared if is_left_alone else self._read(key, good or {})
+        if not record.proving.is_rolled_back(declared.generation):
+            return record, declared
+        if good is None:
+            return replace(record, proving=Proving()), declared
+        return record, self._read(key, changes.restored(declared.document, good))
+
+    async def keep(self, job: StreamJob) -> bool:
+        """Write the spec of a job that works; whether the cluster has taken it."""
+        if self._refused.get(job.key) == job.fingerprint:
+            return False
+        try:
+            await self._cluster.apply(CONFIG_MAPS, proving.last_good(job))
+        except InvalidSpec as error:
+            # A quota must not keep the job from being looked after; it only has nothing to go back to.
+            log.warning("the last good spec cannot be kept: %s", error)
+            self._refused[job.key] = job.fingerprint
+            return False
+        self.forget(job.key)
+        return True
+
+    def _is_needed(self, key: JobKey, known: Proving) -> bool:
+        declared = self._fleet.declared(key)
+        if known.good is None:
+            return False
+        if isinstance(declared, InvalidSpec):
+            return not self._has_driver(key)
+        return known.is_rolled_back(declared.generation)
+
+    def _has_driver(self, key: JobKey) -> bool:
+        """Whether a driver goes on. It is left alone while the spec is not valid: what it has taken live since its
+        start is in no document.
+        """
+        driver = self._fleet.driver(key)
+        return driver is not None and not driver.is_over
+
+    def _document(self, key: JobKey) -> Mapping[str, object] | None:
+        """The spec as it was fetched; else that of the present driver, which needs no other one in its place."""
+        owner, document = self._fetched.get(key, ("", None))
+        if document is not None and owner == self._uid(key):
+            return document
+        driver = self._fleet.driver(key)
+        return driver.document if driver is not None else None
+
+    def _read(self, key: JobKey, document: Mapping[str, object]) -> StreamJob | InvalidSpec:
+        """The job that this spec would be; another version may have kept it under other rules."""
+        resource = self._fleet.job(key)
+        try:
+            return convert.streamjob({**(resource or {}), "spec": document})
+        except InvalidSpec as error:
+            log.warning("the last good spec cannot be used: %s", error)
+            return self._fleet.declared(key)
+
+    def _uid(self, key: JobKey) -> str:
+        resource = self._fleet.job(key)
+        return resource["metadata"]["uid"] if resource is not None else ""

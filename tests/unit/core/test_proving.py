@@ -1,0 +1,204 @@
+"""A changed spec that never works is given up once for the last one that did, and says so."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.core import failures, reporting
+from sluice.core.application import StreamJob
+from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.observations import Observed, PodPhase
+from sluice.core.proving import Good, Proving, Rollback
+from sluice.core.record import Record
+from sluice.core.steps import StartDriver, StopDriver, Verdict, Wait
+from tests.support.jobs import NOW, driver, job, query, report
+from tests.unit.core.test_lifecycle import ended, look
+
+OLD = job(generation=4)
+GOOD = Good(generation=4, fingerprint=OLD.fingerprint, checkpoint=OLD.checkpoint_location)
+RAN = Record(
+    incarnation=1, checkpoint=OLD.checkpoint_location, last_batch=7, proving=Proving(good=GOOD)
+)
+OBSTACLE = ("ImagePullBackOff", "Back-off pulling image shop/clicks:2.")
+
+
+def changed(**changes: Any) -> StreamJob:
+    """Generation 5 wants another image."""
+    image = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+    return job(**{"generation": 5, "application": image, **changes})
+
+
+def started(of: StreamJob, record: Record, *, after: float = 0) -> Record:
+    """The record once the next driver has been decided upon."""
+    verdict = look(of, record, Observed(), after=after)
+    assert isinstance(verdict.step, StartDriver)
+    return verdict.record
+
+
+def failed(of: StreamJob, record: Record, *, after: float = 0, **how: Any) -> Record:
+    """The record once its driver has ended unasked."""
+    at = NOW + timedelta(seconds=after)
+    dead = driver(
+        of, incarnation=record.incarnation, phase=PodPhase.FAILED, ended=ended(at=at, **how)
+    )
+    return look(of, record, Observed(driver=dead), after=after).record
+
+
+def after_failures(of: StreamJob, times: int, record: Record = RAN) -> Record:
+    """The record after so many drivers of a spec have failed, an hour apart."""
+    for number in range(times):
+        begun = started(of, record, after=3600 * number)
+        record = failed(of, begun, after=3600 * number + 60)
+    return record
+
+
+def hindered(of: StreamJob, record: Record, after: float) -> Verdict:
+    """A look at a pod whose image cannot be pulled."""
+    pod = driver(
+        of,
+        incarnation=record.incarnation,
+        phase=PodPhase.PENDING,
+        started=None,
+        obstacle=OBSTACLE,
+    )
+    return look(of, record, Observed(driver=pod), after=after)
+
+
+def applied(of: StreamJob, record: Record) -> Claim:
+    """The condition SpecApplied."""
+    verdict = look(of, record, Observed())
+    told = reporting.conditions_of(of, verdict, Observed(), holder=None, now=NOW)
+    return next(claim for claim in told if claim.type is Condition.SPEC_APPLIED)
+
+
+def test_a_spec_is_good_once_every_query_is_under_way_and_a_batch_is_committed() -> None:
+    fresh = replace(RAN, proving=Proving())
+    idle = query(name="idle", committed_at=None, batch_id=None, backlog_rows=0)
+    behind = replace(idle, backlog_rows=9)
+    for queries, good in (((query(), idle), GOOD), ((query(), behind), None), ((idle,), None)):
+        seen = Observed(driver=driver(OLD), report=report(*queries))
+        assert look(OLD, fresh, seen).record.proving.good == good
+
+
+def test_a_driver_of_a_former_spec_proves_nothing_of_the_present_one() -> None:
+    seen = Observed(driver=driver(OLD), report=report())
+    assert look(changed(), RAN, seen).record.proving.good == GOOD
+    unreadable = Observed(driver=driver(OLD, document=None), report=report())
+    assert look(changed(), RAN, unreadable).record.proving.good == GOOD
+
+
+def test_a_spec_is_given_up_after_two_failures_and_the_next_start_waits_for_nothing() -> None:
+    once = after_failures(changed(), 1)
+    assert once.proving.rollback is None
+    twice = after_failures(changed(), 2)
+    assert twice.proving.rollback == Rollback(generation=5, why="exit code 1: boom")
+    assert twice.proving.good == GOOD
+    back = replace(changed(), fingerprint=OLD.fingerprint)
+    assert isinstance(look(back, twice, Observed(), after=3660).step, StartDriver)
+
+
+@pytest.mark.parametrize(
+    ("of", "record"),
+    [
+        (OLD, RAN),
+        (job(generation=5, slo={"objective": 0.9}), RAN),
+        (job(generation=5, executors={"min": 1, "max": 9}), RAN),
+        (changed(), replace(RAN, proving=Proving())),
+        (changed(restart={"rollbackAfter": "0s"}), RAN),
+    ],
+    ids=["it worked", "nothing that runs", "live only", "nothing to go back to", "switched off"],
+)
+def test_a_spec_is_not_given_up(of: StreamJob, record: Record) -> None:
+    assert after_failures(of, 5, record).proving.rollback is None
+
+
+def test_a_spec_that_has_worked_is_never_given_up() -> None:
+    of = changed()
+    record = started(of, after_failures(of, 1), after=3600)
+    runs = Observed(driver=driver(of, incarnation=record.incarnation), report=report())
+    record = look(of, record, runs).record
+    assert record.proving.good is not None
+    assert record.proving.good.generation == 5
+    assert after_failures(of, 5, record).proving.rollback is None
+
+
+def test_failures_of_two_generations_do_not_add_up() -> None:
+    record = after_failures(changed(), 1)
+    assert after_failures(changed(generation=6), 1, record).proving.rollback is None
+
+
+def test_a_generation_is_given_up_once() -> None:
+    record = after_failures(changed(), 2)
+    again = after_failures(changed(), 4, record)
+    assert again.proving.rollback == record.proving.rollback
+    assert again.next_start is not None, "it backs off like any other"
+
+
+def test_a_further_change_is_tried_and_given_up_in_its_turn() -> None:
+    record = after_failures(changed(), 2)
+    assert not record.proving.is_rolled_back(6)
+    twice = after_failures(changed(generation=6), 2, record)
+    assert twice.proving.is_rolled_back(6)
+
+
+def test_the_limit_of_failures_does_not_come_before_the_way_back() -> None:
+    record = after_failures(changed(restart={"maximumFailures": 1}), 1)
+    assert record.proving.is_rolled_back(5)
+    assert not record.gave_up
+
+
+def test_another_writer_is_no_reason_to_go_back() -> None:
+    of = changed()
+    record = started(of, after_failures(of, 1), after=3600)
+    record = failed(of, record, after=3660, message="[CONCURRENT_STREAM_LOG_UPDATE] two of them")
+    assert record.gave_up
+    assert record.proving.rollback is None
+
+
+def test_a_pod_that_cannot_start_is_waited_for_until_the_deadline_and_then_given_up() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    record = started(of, RAN)
+    assert hindered(of, record, 119).step == Wait(until=NOW + timedelta(seconds=120))
+    verdict = hindered(of, record, 120)
+    assert isinstance(verdict.step, StopDriver)
+    assert verdict.record.proving.rollback is not None
+    assert "ImagePullBackOff" in verdict.record.proving.rollback.why
+    assert verdict.record.next_start is None
+
+
+def test_a_pod_of_a_spec_that_worked_is_waited_for_without_end() -> None:
+    record = started(OLD, RAN)
+    assert hindered(OLD, record, 86_400).step == Wait()
+
+
+def test_a_pod_that_the_cluster_refuses_is_given_up_at_the_deadline_and_not_by_count() -> None:
+    of, record = changed(), started(changed(), RAN)
+    for minutes, is_over in ((0, False), (1, False), (2, False), (4, False), (5, True)):
+        now = NOW + timedelta(minutes=minutes)
+        record = failures.refused(of, record, "quota exceeded", now)
+        assert record.proving.is_rolled_back(5) is is_over
+
+
+def test_a_moved_checkpoint_is_never_moved_back() -> None:
+    place = {"claim": "checkpoints", "path": "elsewhere"}
+    allowed = {"sluice.dev/allow-migration": "claim://shop/checkpoints/elsewhere"}
+    of = changed(checkpoint=place, annotations=allowed)
+    record = after_failures(of, 3)
+    assert record.proving.rollback is None
+    told = applied(of, record)
+    assert (told.status, told.reason) == (Status.FALSE, "RollbackRefused")
+    assert "claim://shop/checkpoints/clicks" in told.message
+
+
+def test_a_rollback_is_told_with_the_failure_and_the_generation_in_force() -> None:
+    before = after_failures(changed(), 1)
+    after = after_failures(changed(), 2)
+    told = applied(changed(), after)
+    assert (told.status, told.reason) == (Status.FALSE, "RolledBack")
+    for part in ("Generation 5", "exit code 1: boom", "generation 4"):
+        assert part in told.message
+    (news,) = [item for item in reporting.news(before, after) if item.reason == "RolledBack"]
+    assert news.is_warning
+    assert news.message == told.message
