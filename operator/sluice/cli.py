@@ -1,4 +1,4 @@
-"""The `sluice` command: each subcommand is wired here, in `console.commands` or in `lab`, and does its work elsewhere.
+"""The `sluice` command: each subcommand is wired here, in `console` or in `lab`, and does its work elsewhere.
 
 The operator's process starts here, too, so nothing is imported before the command that needs it is known.
 """
@@ -26,7 +26,12 @@ _GENERATED = (Path("crds/streamjobs.yaml"), Path("charts/sluice/crds/streamjobs.
 _REFERENCE = Path("docs/reference/streamjob.md")
 _METRICS = Path("docs/metrics.md")
 
-_FOR_PEOPLE = ("status", "top", "logs", "doctor", "version", "completion")
+_FOR_PEOPLE = {
+    **dict.fromkeys(("status", "top", "logs", "explain", "history"), "commands"),
+    **dict.fromkeys(("approve", "rescale", "pause", "resume"), "acting"),
+    **dict.fromkeys(("doctor", "version", "completion"), "commands"),
+}
+"""The console's commands, and the modules that have them."""
 
 
 class _Commands(click.Group):
@@ -40,9 +45,8 @@ class _Commands(click.Group):
         """Find a command by its name."""
         if cmd_name not in _FOR_PEOPLE:
             return super().get_command(ctx, cmd_name)
-        from sluice.console import commands
-
-        found: click.Command = getattr(commands, cmd_name)
+        module = import_module(f"sluice.console.{_FOR_PEOPLE[cmd_name]}")
+        found: click.Command = getattr(module, cmd_name)
         return found
 
 
@@ -84,13 +88,12 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="Show this command's version.",
 )
 def sluice() -> None:
-    """Sluice, an operator for Spark Structured Streaming: look at its jobs, and at its installation."""
+    """Sluice, an operator for Spark Structured Streaming: look at its jobs and act on them."""
 
 
 for _command in (
     _Simulating("lab", "commands", "Try policies on simulated jobs."),
     _Simulating("backtest", "backtesting", "Try policies under a job's own load."),
-    _Simulating("explain", "explaining", "Make a stored decision again, and tell why."),
 ):
     sluice.add_command(_command)
 

@@ -80,6 +80,33 @@ def healthy(name: str = "clicks", **changes: Any) -> Json:
     return {**resource(name, created=created, slo=SLO), "status": status}
 
 
+def scaled(name: str = "clicks", mode: str = "Approve", **changes: Any) -> Json:
+    """A job whose executors the operator chooses: a wish for more of them waits for an approval."""
+    decision = {
+        "id": "20260301T115900Z",
+        "at": ago(minutes=1),
+        "wanted": 4,
+        "executors": 2,
+        "reason": "latency 14.2 s with 2 executors, the bound is 10 s",
+        "keptBy": "mode: 4 executors wait for an approval",
+        "pending": "20260301T115800Z",
+        "expectedLatency": 3.2,
+        "expectedRecovery": 71.5,
+    }
+    past = {
+        "cause": "DriverLoss",
+        "incarnation": 3,
+        "began": ago(hours=2),
+        "detection": 0.4,
+        "container": 3.1,
+        "session": 9.8,
+        "firstBatch": 24.0,
+        "caughtUp": 61.0,
+    }
+    body = healthy(name, decision=decision, recoveries={"count": 1, "past": [past]}, **changes)
+    return {**body, "spec": {**body["spec"], "scaling": {"mode": mode}}}
+
+
 def failing(name: str = "clicks") -> Json:
     """A job whose driver has failed four times, and waits for its next start."""
     told = (

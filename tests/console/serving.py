@@ -59,6 +59,7 @@ class FakeCluster:
     answers: dict[str, Answer] = field(default_factory=dict)
     asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
+    refuses_patches: Answer | None = None
 
     @property
     def objects(self) -> MemoryCluster:
@@ -87,6 +88,8 @@ class FakeCluster:
         """Answer as told, else as the small API server does."""
         self.asked.append((request.path, dict(request.query)))
         self.tokens.add(request.headers.get("Authorization", ""))
+        if request.method == "PATCH" and self.refuses_patches is not None:
+            return self.refuses_patches.response()
         for key in (f"{request.path}?{request.query.get('query')}", request.path):
             if key in self.answers:
                 return self.answers[key].response()

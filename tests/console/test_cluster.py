@@ -99,6 +99,29 @@ def test_the_servers_clock_is_read_from_its_answers(cluster: FakeCluster, readin
     assert reading.clock.skew.total_seconds() == 0
 
 
+def test_a_patch_changes_what_it_names_and_takes_away_what_is_none(
+    cluster: FakeCluster, reading: Cluster
+) -> None:
+    cluster.stores(resources.healthy())
+    path = path_of(STREAM_JOBS, "shop", "clicks")
+    reading.patch(path, {"metadata": {"annotations": {"a": "1", "b": "2"}}})
+    reading.patch(path, {"metadata": {"annotations": {"a": None}}})
+    found = reading.get(path)
+    assert found["metadata"]["annotations"] == {"b": "2"}
+    assert found["spec"] == resources.healthy()["spec"]
+
+
+def test_who_may_not_change_is_told_of_another_role_than_who_may_not_look(
+    cluster: FakeCluster, reading: Cluster
+) -> None:
+    path = path_of(STREAM_JOBS, "shop", "clicks")
+    cluster.answers[path] = refusal(403, "streamjobs is forbidden")
+    with pytest.raises(NotAllowed, match="`edit` is enough"):
+        reading.patch(path, {})
+    with pytest.raises(NotAllowed, match="`view` is enough"):
+        reading.get(path)
+
+
 def test_a_job_of_another_namespace_is_found_for_the_person(
     cluster: FakeCluster, reading: Cluster
 ) -> None:

@@ -99,6 +99,20 @@ def test_top_as_data_names_each_job(cluster: FakeCluster) -> None:
     assert [job["name"] for job in found["jobs"]] == ["views", "clicks"]
 
 
+COMMANDS = [
+    "status",
+    "top",
+    "logs",
+    "explain",
+    "history",
+    "approve",
+    "rescale",
+    "pause",
+    "resume",
+    "doctor",
+    "version",
+]
+
 LOG = "/api/v1/namespaces/shop/pods/clicks-driver/log"
 
 
@@ -242,7 +256,7 @@ def test_without_the_extra_it_is_said_how_to_install_it(
     assert "pip install 'sluice-operator[cli]'" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["status", "top", "logs", "doctor", "version"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_says_what_the_exit_codes_mean(command: str) -> None:
     told = sluice(command, "--help").stdout
     assert "3  the cluster cannot be reached" in told

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from sluice import cli
-from tests.console import resources
+from tests.console import notebooks, resources
 from tests.console.serving import FakeCluster, refusal
 
 
@@ -48,6 +48,15 @@ def test_jobs_are_those_of_the_namespace_that_was_named(
     assert kubectl_asks(monkeypatch, capsys, "status", "c") == ["clicks"]
     assert kubectl_asks(monkeypatch, capsys, "logs", "-n", "test", "") == ["archive"]
     assert kubectl_asks(monkeypatch, capsys, "status", "-n", "") == ["shop", "test"]
+
+
+def test_decisions_are_those_that_are_kept_of_the_job(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebooks.keeps(cluster)
+    found = kubectl_asks(monkeypatch, capsys, "explain", "clicks", "--decision", "")
+    assert found == [notebooks.GREW, notebooks.STAYED]
+    assert kubectl_asks(monkeypatch, capsys, "explain", "--decision", "") == []
 
 
 def test_whoever_presses_tab_sees_no_error(

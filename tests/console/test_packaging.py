@@ -23,6 +23,18 @@ def test_kubectl_finds_the_plug_in_and_its_completion() -> None:
     assert {"sluice", "kubectl-sluice", "kubectl_complete-sluice"} <= set(PROJECT["scripts"])
 
 
+def test_a_decision_is_made_again_without_what_forecasts_need() -> None:
+    program = (
+        "import sys, sluice.console.explaining, sluice.console.history; "
+        "from sluice.core.deciding.policies.wording import policy_of; policy_of('hpa:target=0.5'); "
+        "print(*sorted({'numpy', 'statsmodels'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
+
+
 @pytest.mark.parametrize("words", [["crds"], ["--help"], ["version", "--client"]])
 def test_commands_that_ask_no_cluster_load_none_of_its_libraries(words: list[str]) -> None:
     program = (

@@ -3,7 +3,6 @@
 import pytest
 
 from sluice.cli import sluice
-from sluice.console import commands
 from sluice.console.trouble import EXIT_CODES, Exit
 from tests.docs.pages import code, page
 
@@ -27,6 +26,7 @@ def test_every_exit_code_is_explained() -> None:
 @pytest.mark.parametrize("command", [line for line in PAGE.commands() if "kubectl sluice" in line])
 def test_each_example_is_a_command_with_its_own_options(command: str) -> None:
     words = command.partition("|")[0].split()[2:]
-    found = getattr(commands, words[0])
+    found = sluice.get_command(sluice.make_context("x", ["run"]), words[0])
+    assert found is not None
     known = {option for parameter in found.params for option in parameter.opts}
     assert {word for word in words[1:] if word.startswith("-")} <= known

@@ -18,6 +18,7 @@ NO_METRICS = Lately(span=HOUR, lack="the operator ops/sluice was given no Promet
 
 SIGHTS = {
     "healthy": sight(resources.healthy()),
+    "scaled": sight(resources.scaled()),
     "failing": sight(resources.failing(), lately=NO_METRICS),
     "suspended": sight(resources.suspended(), events=()),
     "brand-new": sight(resources.brand_new(), lately=NO_METRICS, events=()),

@@ -28,7 +28,7 @@ def stored(folder: Path, data: object) -> str:
 def test_a_stored_decision_is_made_again_and_told_with_its_candidates(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["explain", stored(tmp_path, RECORD.to_data())]) == 0
+    assert cli.main(["lab", "explain", stored(tmp_path, RECORD.to_data())]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told == list(explained(SITUATION, decide(SITUATION, RECORD.policy, RECORD.settings)))
     assert told[0].startswith("from 2 to 5 executors, live")
@@ -38,7 +38,7 @@ def test_a_stored_decision_is_made_again_and_told_with_its_candidates(
 def test_a_situation_alone_is_decided_by_ours(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["explain", stored(tmp_path, to_data(SITUATION))]) == 0
+    assert cli.main(["lab", "explain", stored(tmp_path, to_data(SITUATION))]) == 0
     assert capsys.readouterr().out.splitlines() == list(
         explained(SITUATION, decide(SITUATION, Sluice()))
     )
@@ -46,7 +46,7 @@ def test_a_situation_alone_is_decided_by_ours(
 
 def test_another_policy_can_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = stored(tmp_path, RECORD.to_data())
-    assert cli.main(["explain", path, "--policy", "static:executors=4"]) == 0
+    assert cli.main(["lab", "explain", path, "--policy", "static:executors=4"]) == 0
     assert capsys.readouterr().out.startswith("from 2 to 4 executors")
 
 
@@ -54,7 +54,7 @@ def test_the_standard_input_is_read_for_a_dash(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(to_data(SITUATION))))
-    assert cli.main(["explain", "-"]) == 0
+    assert cli.main(["lab", "explain", "-"]) == 0
     assert "executors" in capsys.readouterr().out
 
 
@@ -73,7 +73,7 @@ def test_what_is_no_decision_is_refused_with_its_file(
 ) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
-    assert cli.main(["explain", str(path)]) == 2
+    assert cli.main(["lab", "explain", str(path)]) == 2
     told = capsys.readouterr().err
     assert "other.json" in told
     assert says in told
@@ -82,7 +82,7 @@ def test_what_is_no_decision_is_refused_with_its_file(
 def test_a_file_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["explain", str(tmp_path / "absent.json")]) == 2
+    assert cli.main(["lab", "explain", str(tmp_path / "absent.json")]) == 2
     assert "No such file or directory" in capsys.readouterr().err
 
 
@@ -91,7 +91,7 @@ def test_a_policy_that_cannot_decide_here_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], policy: str
 ) -> None:
     path = stored(tmp_path, to_data(SITUATION))
-    assert cli.main(["explain", path, "--policy", policy]) == 2
+    assert cli.main(["lab", "explain", path, "--policy", policy]) == 2
     assert "choose" in capsys.readouterr().err
 
 
@@ -99,5 +99,5 @@ def test_a_policy_of_a_release_that_had_others_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = dict(RECORD.to_data()) | {"policy": "older"}
-    assert cli.main(["explain", stored(tmp_path, data)]) == 2
+    assert cli.main(["lab", "explain", stored(tmp_path, data)]) == 2
     assert "'older' is unknown" in capsys.readouterr().err

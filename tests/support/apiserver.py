@@ -149,6 +149,10 @@ class ApiServer:
         match request.method:
             case "PUT":
                 body = await self.cluster.replace(resource, await request.json())
+            case "PATCH" if request.content_type == "application/merge-patch+json":
+                sent, part = await request.json(), where.get("subresource", "")
+                stored = await self.cluster.get(resource, namespace, name)
+                body = self.cluster.put(resource, merged(stored, _unscaled(sent, part)))
             case "PATCH":
                 sent, part = await request.json(), where.get("subresource", "")
                 body = await self.cluster.apply(resource, sent, subresource=part)
@@ -159,6 +163,26 @@ class ApiServer:
             case _:
                 body = await self.cluster.get(resource, namespace, name)
         return web.json_response(body)
+
+
+def merged(stored: Json, patch: Json) -> Json:
+    """An object with a merge patch (RFC 7386)."""
+    found = dict(stored)
+    for name, value in patch.items():
+        if isinstance(value, dict):
+            found[name] = merged(found.get(name, {}), value)
+        elif value is None:
+            found.pop(name, None)
+        else:
+            found[name] = value
+    return found
+
+
+def _unscaled(sent: Json, part: str) -> Json:
+    """What a patch of the scale subresource means for a StreamJob."""
+    if part != "scale":
+        return sent
+    return {"spec": {"executors": {"initial": sent["spec"]["replicas"]}}}
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -1,4 +1,4 @@
-"""Read a cluster with a person's kubeconfig: the official client finds and signs in, paths and JSON are ours.
+"""Read and change a cluster as a person's kubeconfig says: the official client signs in, paths and JSON are ours.
 
 Objects are plain data, as the views take them; the client's models would refuse what a newer API server adds.
 """
@@ -22,6 +22,9 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
 
 _PAGE = "500"
+
+_JSON = "application/json"
+_CONTENTS = {"PATCH": "application/merge-patch+json"}
 
 # The client lets through whatever a strange file makes of its parser.
 _NO_KUBECONFIG = (
@@ -74,6 +77,10 @@ class Cluster:
         """What the server says to a body, such as a review of somebody's rights."""
         return self._json("POST", path, {}, body)
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Json:
+        """Change what a body names, and nothing else (a merge patch); None takes a field away."""
+        return self._json("PATCH", path, {}, body)
+
     def lines(self, path: str, **query: str) -> Iterator[bytes]:
         """Text as it comes, in pieces, for as long as the server sends it."""
         # Only the connection has a deadline: a program may be silent for hours.
@@ -114,7 +121,7 @@ class Cluster:
             method,
             path,
             query_params=list(query.items()),
-            header_params={"Accept": "*/*", "Content-Type": "application/json"},
+            header_params={"Accept": "*/*", "Content-Type": _CONTENTS.get(method, _JSON)},
             body=body,
             auth_settings=["BearerToken"],
         )
@@ -127,7 +134,7 @@ class Cluster:
             shown = parsedate_to_datetime(answer.headers["Date"])
             self.clock = Reading(shown=shown, before=before, after=SystemClock().now())
         if answer.status >= 400:
-            raise _refusal(answer)
+            raise _refusal(method, answer)
         result: urllib3.BaseHTTPResponse = answer
         return result
 
@@ -158,22 +165,24 @@ def path_of(resource: Resource, namespace: str | None, *rest: str) -> str:
     return "/".join((resource.root, *scope, resource.plural, *rest))
 
 
-def _refusal(answer: urllib3.BaseHTTPResponse) -> Exception:
+def _refusal(method: str, answer: urllib3.BaseHTTPResponse) -> Exception:
     told = _message(answer)
     match answer.status:
         case 401:
             remedy = "Sign in again; `kubectl auth whoami` tells whether it worked"
             return NotAllowed(f"the API server does not know you: {told}", remedy)
         case 403:
-            return NotAllowed(
-                told, "Ask the cluster's administrator; the role `view` is enough to look"
-            )
+            role = "`edit` is enough to change jobs" if method == "PATCH" else _VIEW
+            return NotAllowed(told, f"Ask the cluster's administrator; the role {role}")
         case 404:
             return NotThere(told)
         case 400 | 422:
             return NotNow(told)
         case _:
             return Unreachable(f"the API server answered {answer.status}: {told}")
+
+
+_VIEW = "`view` is enough to look"
 
 
 def _message(answer: urllib3.BaseHTTPResponse) -> str:

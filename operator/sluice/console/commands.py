@@ -1,4 +1,4 @@
-"""The commands for people. Each reads, shows, and ends with an exit code; what it shows is made elsewhere."""
+"""The commands by which people look. Each reads, shows, and ends with an exit code; what it shows is made elsewhere."""
 
 import sys
 from datetime import timedelta
@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 
 from sluice import __version__
 from sluice.adapters.clock import SystemClock
-from sluice.console.options import Span, Where, formed, located, one_job
+from sluice.console.options import Span, Where, formed, located, one_decision, one_job
 from sluice.console.trouble import EXIT_CODES, Exit
 
 HOUR = timedelta(hours=1)
@@ -83,6 +83,47 @@ def logs(where: Where, job: str, **how: object) -> int:
         for piece in driver_log(reader.cluster, reader.namespace, job, LogQuery(**how)):  # type: ignore[arg-type] # click has checked them
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
+    return Exit.FINE
+
+
+@click.command(epilog=EXIT_CODES, short_help="Tell why a job has so many executors.")
+@one_job
+@one_decision("By default the newest.")
+@click.option("--policy", help="Decide by this policy instead, such as hpa:target=0.5.")
+@formed
+@located
+def explain(where: Where, job: str, decision: str | None, policy: str | None, form: str) -> int:
+    """Make a decision about JOB again from what is kept of it: situation, reasons, candidates."""
+    with where.reader() as reader:
+        from sluice.console import explaining
+        from sluice.console.printing import show_page, write
+        from sluice.core.deciding.policies.wording import policy_of
+
+        other = policy_of(policy) if policy else None
+        found, kept = reader.decision(job, decision)
+        explained = explaining.Explained(job=found, kept=kept, other=other)
+        if form == "table":
+            show_page(explaining.page(explained, _clock.now()))
+        else:
+            write(explaining.data(explained), form)
+    return Exit.FINE
+
+
+@click.command(epilog=EXIT_CODES, short_help="Show a job's last decisions and recoveries.")
+@one_job
+@formed
+@located
+def history(where: Where, job: str, form: str) -> int:
+    """Show the decisions that are kept of JOB, and its last recoveries, the newest last."""
+    with where.reader() as reader:
+        from sluice.console import history as past
+        from sluice.console.printing import show_page, write
+
+        found = reader.past(job)
+        if form == "table":
+            show_page(past.page(found, _clock.now()))
+        else:
+            write(past.data(found), form)
     return Exit.FINE
 
 

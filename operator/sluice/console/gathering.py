@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sluice.console import finding, slo, trends
+from sluice.console import decisions, finding, slo, trends
 from sluice.console.cluster import Cluster
+from sluice.console.decisions import Kept
 from sluice.console.fleet import Fleet
+from sluice.console.history import History
 from sluice.console.installation import installations
 from sluice.console.job import Job
 from sluice.console.prometheus import Prometheus, address, source_of
@@ -45,6 +47,16 @@ class Reader:
         except MetricsUnavailable as error:
             return Fleet(jobs=jobs, now=now, lack=str(error))
         return Fleet(jobs=jobs, now=now, loads=trends.trends_by_job(answer, slices))
+
+    def decision(self, name: str, id: str | None) -> tuple[Job, Kept]:
+        """A job and one of its decisions, by default the newest. Raises Trouble if there is none."""
+        job = Job(finding.job(self.cluster, self.namespace, name))
+        return job, decisions.decision(self.cluster, job, id)
+
+    def past(self, name: str) -> History:
+        """A job and all decisions that are kept of it. Raises Trouble if there is no such job."""
+        job = Job(finding.job(self.cluster, self.namespace, name))
+        return History(job=job, decisions=decisions.decisions(self.cluster, job))
 
     def prometheus(self, namespace: str | None) -> Prometheus:
         """The server that knows of a namespace's jobs. Raises MetricsUnavailable if nobody names one."""

@@ -83,6 +83,16 @@ class Job:
         return bool(self.spec.get("suspend"))
 
     @property
+    def mode(self) -> str:
+        """Who chooses the number of its executors: what becomes of the operator's decisions."""
+        return str((self.spec.get("scaling") or {}).get("mode", "Off"))
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """What people and programs have noted on it."""
+        return self.resource["metadata"].get("annotations") or {}
+
+    @property
     def unseen_change(self) -> str:
         """What the operator has not looked at yet; empty if it has seen all."""
         wanted, seen = (

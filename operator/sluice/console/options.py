@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,6 +99,16 @@ formed = click.option(
 one_job = click.argument("job", shell_complete=lambda ctx, _, text: _completions(ctx, text, _jobs))
 
 
+def one_decision(told: str) -> Callable[[Command], Command]:
+    """Give a command the option that names a decision."""
+    return click.option(
+        "--decision",
+        metavar="ID",
+        shell_complete=lambda ctx, _, text: _completions(ctx, text, partial(_decisions, ctx)),
+        help=f"A decision, as `sluice history` lists them. {told}",
+    )
+
+
 class Span(click.ParamType[timedelta]):
     """A duration, written as in a spec."""
 
@@ -145,3 +155,9 @@ def _namespaces(reader: "Reader") -> list[str]:
 
     found = finding.jobs(reader.cluster, None)
     return sorted({one["metadata"]["namespace"] for one in found})
+
+
+def _decisions(ctx: click.Context, reader: "Reader") -> list[str]:
+    # Click leaves words unnamed while the option that is completed has no value yet.
+    job = ctx.params.get("job") or next(iter(ctx.args), None)
+    return [one.id for one in reader.past(job).decisions] if job else []

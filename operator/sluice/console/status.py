@@ -37,6 +37,7 @@ def page(sight: Sight) -> Page:
             Section(f"Stream{span}", tuple(_flow(sight))),
             Section("", tuple(_progress(sight))),
             Section("Objective", tuple(_objective(sight))),
+            Section("Newest decision", tuple(_decision(sight))),
             Section("Conditions", tuple(_conditions(sight))),
             Section("Last failure", tuple(_failure(sight))),
             Section("Events", tuple(_events(sight))),
@@ -81,8 +82,7 @@ def _executors(job: Job) -> str:
     executors, bounds = job.part("executors"), job.spec.get("executors") or {}
     running, wanted = executors.get("running", 0), executors.get("wanted", 0)
     limits = [f"{name} {bounds[name]}" for name in ("min", "max") if name in bounds]
-    mode = (job.spec.get("scaling") or {}).get("mode", "Off")
-    return f"{running} of {wanted} running ({', '.join((*limits, f'scaling {mode}'))})"
+    return f"{running} of {wanted} running ({', '.join((*limits, f'scaling {job.mode}'))})"
 
 
 def _flow(sight: Sight) -> Iterator[Line]:
@@ -165,6 +165,40 @@ def _attained(slo: Mapping[str, Any]) -> str:
     unknown = slo.get("unknown", 0.0)
     gaps = f"; {words.percent(unknown)} of them are unknown" if unknown else ""
     return f"in {words.percent(slo['attainment'])} of the minutes so far{gaps}"
+
+
+def _decision(sight: Sight) -> Iterator[Line]:
+    job, decision = sight.job, sight.job.part("decision")
+    if not decision:
+        return
+    at = words.since(job.moment("decision", "at"), sight.now)
+    yield _plain("Decided", f"{at} ago: {decision.get('id')}")
+    yield _plain("Wanted", _wanted(decision))
+    yield _plain("Because", decision.get("reason", ""))
+    if "keptBy" in decision:
+        yield _plain("Kept by", decision["keptBy"], Tone.ODD)
+    if "pending" in decision:
+        told = f"an approval: kubectl sluice approve {job.name} -n {job.namespace}"
+        yield _plain("Waits for", told, Tone.ODD)
+    expected = [
+        f"{name} {words.span(decision[field])}"
+        for name, field in _EXPECTED.items()
+        if field in decision
+    ]
+    if expected:
+        yield _plain("Expected", ", ".join(expected))
+
+
+_EXPECTED = {
+    "latency": "expectedLatency",
+    "recovery of a lost driver": "expectedRecovery",
+    "smallest recovery target that can be kept": "smallestRecovery",
+}
+
+
+def _wanted(decision: Mapping[str, Any]) -> str:
+    wanted, executors = decision.get("wanted", 0), decision.get("executors", 0)
+    return f"{wanted} executors" + (f", {executors} are taken" if wanted != executors else "")
 
 
 def _conditions(sight: Sight) -> Iterator[Line]:

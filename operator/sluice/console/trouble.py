@@ -10,24 +10,24 @@ class Exit(IntEnum):
 
     FINE = 0
     PROBLEM = 1
-    """The job or the installation has a problem; everything asked for was shown."""
+    """The job or the installation has a problem: what was asked for was shown, or cannot be done now."""
     WRONG_USE = 2
     UNREACHABLE = 3
     """No kubeconfig, or no answer from the API server."""
     NOT_ALLOWED = 4
     NOT_FOUND = 5
-    """No such job, no driver, no CRD."""
+    """No such job, no driver, no decision, no CRD."""
     INTERRUPTED = 130
 
 
 EXIT_CODES = """\b
 Exit codes:
   0  all is well (a job that is suspended on purpose counts as well)
-  1  the job or the installation has a problem
+  1  the job or the installation has a problem, or is not in a state for that
   2  wrong use, or wrong settings
   3  the cluster cannot be reached
   4  you may not do that in the cluster
-  5  there is no such job, driver or CRD
+  5  there is no such job, driver, decision or CRD
 """
 
 

@@ -14,6 +14,7 @@ from sluice.errors import InvalidSpec, Problem
 from sluice.lab import loads, report, results, running, table
 from sluice.lab.cases import SCHEDULES, Case, Json, pictured, without_timeline
 from sluice.lab.contenders import contenders
+from sluice.lab.explaining import explain
 from sluice.lab.plants import plants as known_plants
 from sluice.lab.verdicts import beaten, changes
 
@@ -23,6 +24,9 @@ DEFAULT = ("sluice", "rivals", "hpa:target=0.35", "oracle")
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def lab() -> None:
     """Try policies on simulated jobs: no cluster, hours in seconds."""
+
+
+lab.add_command(explain)
 
 
 Command = Callable[..., Any]

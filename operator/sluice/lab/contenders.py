@@ -5,7 +5,6 @@ authors leave to the user is taken from the plant: the target of a recovery, and
 all policies with their defaults, `sweep` those with a knob at several positions of it.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ from functools import partial
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.guards import Settings
+from sluice.core.deciding.policies import wording
 from sluice.core.deciding.policies.named import POLICIES, parameter_names, policy_named
 from sluice.core.learning.foreseeing import Forecaster, unforeseen
 from sluice.core.simulation.loop import Decide, Foresee
@@ -23,9 +23,6 @@ from sluice.errors import InvalidSpec, Problem
 
 SECONDS = "seconds"
 """Instead of `threshold` of keda-lag: how many seconds of an executor's work that is."""
-
-COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
-"""Parameters that are whole numbers."""
 
 ORACLE = "oracle"
 STATIC = "static"
@@ -92,7 +89,7 @@ class Contender:
     @property
     def numbers(self) -> dict[str, float]:
         """Its parameters by their names."""
-        return {name: int(value) if name in COUNTS else value for name, value in self.parameters}
+        return wording.numbers(self.parameters)
 
     def fixed(self, plant: Plant) -> int | None:
         """The number of executors to begin with, where the policy is to have one: all, unless told."""
@@ -155,23 +152,7 @@ def contender(text: str) -> Contender:
     if name != ORACLE and name not in POLICIES:
         remedy = f"choose one of {', '.join([*POLICIES, ORACLE, *SETS])}"
         raise InvalidSpec([Problem("policy", name, remedy)])
-    pairs = [_parameter(name, pair) for pair in told.split(",") if pair]
-    return Contender(name=name, parameters=tuple(pairs))
-
-
-def _parameter(policy: str, pair: str) -> tuple[str, float]:
-    name, _, number = pair.partition("=")
-    known = () if policy == ORACLE else parameter_names(policy)
-    if policy == "keda-lag":
+    known = () if name == ORACLE else parameter_names(name)
+    if name == "keda-lag":
         known = (*known, SECONDS)
-    if name not in known:
-        remedy = f"choose one of {', '.join(known)}" if known else "this policy has no parameters"
-        raise InvalidSpec([Problem(f"parameter of policy {policy}", name, remedy)])
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        remedy = f"write a number that is not negative, such as {policy}:{name}=1"
-        raise InvalidSpec([Problem(f"{policy}:{name}", number, remedy)])
-    return name, value
+    return Contender(name=name, parameters=wording.parameters(name, told, known))

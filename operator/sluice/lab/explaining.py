@@ -1,4 +1,4 @@
-"""`sluice explain`: make a stored decision again, and tell each candidate with what speaks against it."""
+"""`sluice lab explain`: make a stored decision again, and tell each candidate with what speaks against it."""
 
 import json
 import sys
@@ -10,11 +10,10 @@ import click
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.explain import explained
 from sluice.core.deciding.guards import Settings
-from sluice.core.deciding.policies.named import policy_named
 from sluice.core.deciding.policies.sluice import Sluice
+from sluice.core.deciding.policies.wording import policy_of
 from sluice.core.deciding.storing import Record, from_data, record_from_data
 from sluice.errors import CorruptState, InvalidSpec, Problem
-from sluice.lab.contenders import ORACLE, contender
 
 REMEDY = "give the JSON of a stored decision, or of a situation"
 
@@ -28,7 +27,7 @@ def explain(file: Path, policy: str | None) -> int:
     FILE has a decision as it is stored, with its policy and settings; or a situation alone, in which the policy
     `sluice` decides.
     """
-    record = read(file, _policy(policy) if policy else None)
+    record = read(file, policy_of(policy) if policy else None)
     for line in explained(record.situation, record.decided()):
         click.echo(line)
     return 0
@@ -61,14 +60,3 @@ def _data(file: Path) -> dict[str, Any]:
 
 def _refusal(file: Path, value: str) -> InvalidSpec:
     return InvalidSpec([Problem(f"file {file}", value, REMEDY)])
-
-
-def _policy(text: str) -> Policy:
-    found = contender(text)
-    if found.name == ORACLE:
-        remedy = "choose another: it knows the future, which is stored nowhere"
-        raise InvalidSpec([Problem("policy", text, remedy)])
-    try:
-        return policy_named(found.name, **found.numbers)
-    except ValueError as error:
-        raise InvalidSpec([Problem("policy", text, str(error))]) from error

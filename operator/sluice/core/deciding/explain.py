@@ -15,37 +15,52 @@ def explained(situation: Situation, decision: Decision) -> tuple[str, ...]:
 
 
 def _lines(situation: Situation, decision: Decision) -> Iterator[str]:
-    yield f"{_done(situation, decision)}: {decision.reason}"
+    yield f"{outcome(situation, decision)}: {decision.reason}"
     if decision.veto:
         yield f"kept from it by {decision.veto.guard}: {decision.veto.reason}"
-    expected = (
-        _told("latency", decision.expected_latency),
-        _told("recovery from a lost driver", decision.expected_recovery),
-        _told("smallest recovery target that can be kept", decision.smallest_recovery),
-    )
-    if any(expected):
-        yield f"expected: {', '.join(filter(None, expected))}"
+    if expectations(decision):
+        yield f"expected: {expectations(decision)}"
     if decision.candidates:
         yield HEADER
         yield from map(_row, decision.candidates)
 
 
-def _done(situation: Situation, decision: Decision) -> str:
+def outcome(situation: Situation, decision: Decision) -> str:
+    """What is done."""
     current, executors = situation.executors, decision.executors
     if executors == current:
         return f"stay at {current} executors"
     return f"from {current} to {executors} executors, {decision.path.value.lower()}"
 
 
+def expectations(decision: Decision) -> str:
+    """What is expected of it; empty where nothing can be predicted."""
+    expected = (
+        _told("latency", decision.expected_latency),
+        _told("recovery from a lost driver", decision.expected_recovery),
+        _told("smallest recovery target that can be kept", decision.smallest_recovery),
+    )
+    return ", ".join(filter(None, expected))
+
+
 def _told(name: str, seconds: float | None) -> str:
     return "" if seconds is None else f"{name} {seconds:.1f} s"
 
 
+def figures(candidate: Candidate) -> tuple[str, str, str]:
+    """Its capacity, latency and recovery; a dash for what cannot be told."""
+    return (
+        _number(candidate.capacity, ",.0f"),
+        _number(candidate.latency, ".1f", " s"),
+        _number(candidate.recovery, ".0f", " s"),
+    )
+
+
 def _row(candidate: Candidate) -> str:
     mark = "->" if candidate.chosen else "  "
+    capacity, latency, recovery = figures(candidate)
     return (
-        f"{mark} {candidate.executors:>8}  {_number(candidate.capacity, ',.0f'):>12}  "
-        f"{_number(candidate.latency, '.1f', ' s'):>9}  {_number(candidate.recovery, '.0f', ' s'):>9}  "
+        f"{mark} {candidate.executors:>8}  {capacity:>12}  {latency:>9}  {recovery:>9}  "
         f"{candidate.verdict}"
     )
 

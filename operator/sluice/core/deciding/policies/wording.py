@@ -1,0 +1,46 @@
+"""Policies as people write them on a command line: `sluice`, `hpa:target=0.35,tolerance=0.2`."""
+
+import math
+from collections.abc import Iterable
+
+from sluice.core.deciding.decision import Policy
+from sluice.core.deciding.policies.named import POLICIES, parameter_names, policy_named
+from sluice.errors import InvalidSpec, Problem
+
+COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
+"""Parameters that are whole numbers."""
+
+Pairs = tuple[tuple[str, float], ...]
+
+
+def policy_of(text: str) -> Policy:
+    """The policy of such words. Raises InvalidSpec."""
+    name, _, told = text.partition(":")
+    if name not in POLICIES:
+        raise InvalidSpec([Problem("policy", name, f"choose one of {', '.join(POLICIES)}")])
+    return policy_named(name, **numbers(parameters(name, told, parameter_names(name))))
+
+
+def parameters(policy: str, told: str, known: Iterable[str]) -> Pairs:
+    """The parameters that are told behind a policy's name, if they are known. Raises InvalidSpec."""
+    return tuple(_parameter(policy, pair, tuple(known)) for pair in told.split(",") if pair)
+
+
+def numbers(pairs: Pairs) -> dict[str, float]:
+    """Parameters by their names."""
+    return {name: int(value) if name in COUNTS else value for name, value in pairs}
+
+
+def _parameter(policy: str, pair: str, known: tuple[str, ...]) -> tuple[str, float]:
+    name, _, number = pair.partition("=")
+    if name not in known:
+        remedy = f"choose one of {', '.join(known)}" if known else "this policy has no parameters"
+        raise InvalidSpec([Problem(f"parameter of policy {policy}", name, remedy)])
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        remedy = f"write a number that is not negative, such as {policy}:{name}=1"
+        raise InvalidSpec([Problem(f"{policy}:{name}", number, remedy)])
+    return name, value
