@@ -26,6 +26,10 @@ _NAMES_ONLY = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k
 _AT_ONCE = 48
 
 
+DELETIONS = 20
+"""Requests after which something that cannot be deleted is given up."""
+
+
 class Api:
     """A client of the local cluster's API server. Use it as an async context manager."""
 
@@ -66,8 +70,18 @@ class Api:
         return len(_checked(await self._client.get(path, headers=_NAMES_ONLY))["items"] or [])
 
     async def delete(self, path: str, **query: str) -> None:
-        """Delete an object or a collection; nothing happens if it is gone."""
-        answer = await self._client.request("DELETE", path, params=query)
+        """Delete an object or a collection; nothing happens if it is gone.
+
+        A collection of thousands takes longer than the server gives to one request, and so several of them.
+        """
+        for attempt in range(DELETIONS):
+            try:
+                answer = await self._client.request("DELETE", path, params=query)
+            except httpx.TransportError:
+                if attempt + 1 == DELETIONS:
+                    raise
+            else:
+                break
         if answer.status_code != httpx.codes.NOT_FOUND:
             _checked(answer)
 

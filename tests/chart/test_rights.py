@@ -104,7 +104,7 @@ async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
     """Take over, start a driver, see it fail, start another; a second operator follows on the first."""
     cluster = MemoryCluster()
     asked = Asked(cluster)
-    cluster.put(STREAM_JOBS, resource())
+    cluster.put(STREAM_JOBS, resource(scaling={"mode": "Observe"}))
     cluster.put(STREAM_JOBS, _with_a_good_spec_to_read())
     for identity in ("first", "second"):
         operator = Operator(

@@ -35,7 +35,7 @@ app.kubernetes.io/component: operator
   resources: [pods]
   verbs: [create, get, list, watch, delete, deletecollection]
 - apiGroups: [""]
-  # Read is one only, NAME-last-good.
+  # Read are NAME-last-good and NAME-scaling only.
   resources: [configmaps]
   verbs: [create, get, patch, delete, deletecollection]
 - apiGroups: [""]

@@ -68,6 +68,7 @@ class Autoscaler:
         self._clock = clock
         self._told = told
         self._courses: dict[JobKey, Course] = {}
+        self._begun: dict[JobKey, str] = {}
         self.queue: WorkQueue[JobKey] = WorkQueue(self._decide, fields=lambda key: key.fields)
 
     def decided(self, key: JobKey) -> Decided | None:
@@ -86,9 +87,10 @@ class Autoscaler:
             self.forget(key)
             return
         course, driver = self._courses.get(key), self._fleet.driver(key)
-        if course is None or course.uid != job.uid:
+        if self._begun.get(key) != job.uid:
+            self._begun[key] = job.uid
             self.queue.add(key)
-        elif driver is not None:
+        if course is not None and course.uid == job.uid and driver is not None:
             report, _ = self._poller.report(key, driver)
             if report is not None:
                 course.hear(job, report)
@@ -102,10 +104,12 @@ class Autoscaler:
     def forget(self, key: JobKey) -> None:
         """Drop what is known of a job that is gone."""
         self._courses.pop(key, None)
+        self._begun.pop(key, None)
 
     def start_afresh(self) -> None:
         """Forget what was remembered in this process: another one may have led since."""
         self._courses.clear()
+        self._begun.clear()
 
     async def _decide(self, key: JobKey) -> float | None:
         job, resource = self._scaled(key), self._fleet.job(key)
@@ -115,7 +119,7 @@ class Autoscaler:
         now, record = self._clock.now(), read_record(resource.get("status") or {})
         course = self._courses.get(key)
         if course is None or course.uid != job.uid:
-            course = self._courses[key] = await self._begun(job, record, now)
+            course = self._courses[key] = await self._course_of(job, record, now)
         course.follow(job, record, now.timestamp())
         if course.report is not None and not job.suspend and job.paused_by is None:
             await self._decide_now(job, course, now)
@@ -161,7 +165,7 @@ class Autoscaler:
         observed = replace(situation.observed, age=age)
         return replace(situation, observed=observed, forecast=forecast)
 
-    async def _begun(self, job: StreamJob, record: Record, now: datetime) -> Course:
+    async def _course_of(self, job: StreamJob, record: Record, now: datetime) -> Course:
         """Go on with what was learned and measured before."""
         # Numpy and what else forecasts need is loaded by the process that makes them.
         from sluice.core.learning.foreseeing import Forecaster
