@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from sluice.agent import state
 from sluice.agent.batches import Batch
-from sluice.agent.records import Pace, Record
+from sluice.agent.records import Checkpoint, Pace, Record
 from tests.agent.building import BEGIN, kafka, trigger
 from tests.agent.test_exposition import busy, snapshot
 
@@ -89,7 +89,9 @@ def test_the_last_batches_are_told_oldest_first() -> None:
 
 
 def test_the_batches_of_any_number_of_queries_are_told_in_a_bounded_answer() -> None:
-    twenty = [with_batches(f"query-{number}", 60) for number in range(20)]
+    settings = tuple((f"spark.sql.streaming.aSettingOfSomeLength{n}", "2") for n in range(18))
+    full = Checkpoint("s3a://bucket/checkpoints/orders", 7, BEGIN, "v1", settings)
+    twenty = [replace(with_batches(f"query-{number}", 60), checkpoint=full) for number in range(20)]
     crowd = [with_batches(f"query-{number}", 2) for number in range(900)]
 
     assert len(json.dumps(state.document(snapshot("orders", *twenty), BEGIN))) < 150_000
@@ -112,3 +114,20 @@ def test_the_pace_of_a_query_is_told() -> None:
     (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
 
     assert (query["triggerSeconds"], query["mostRows"]) == (2.5, 900.0)
+
+
+def test_the_checkpoint_of_a_query_is_told_as_it_was_found() -> None:
+    found = Checkpoint(
+        "s3a://bucket/orders", 7, BEGIN, "v1", (("spark.sql.shuffle.partitions", "4"),)
+    )
+    record = replace(with_batches("orders", 1), checkpoint=found)
+
+    (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
+
+    assert query["checkpoint"] == {
+        "location": "s3a://bucket/orders",
+        "lastBatch": 7,
+        "committedAt": "2026-11-21T11:55:00.000Z",
+        "formatVersion": "v1",
+        "settings": {"spark.sql.shuffle.partitions": "4"},
+    }

@@ -221,6 +221,7 @@ def test_the_checkpoint_tells_the_state_and_a_stuck_batch_is_told_from_waiting(
             lambda state: (
                 {"counting", "stuck", "waiting"} == set(queries(state))
                 and queries(state)["counting"]["state"]
+                and queries(state)["counting"]["checkpoint"]
                 and queries(state)["stuck"]["inBatchSince"]
                 and str(queries(state)["waiting"]["doing"]).startswith("Waiting for")
             ),
@@ -231,6 +232,11 @@ def test_the_checkpoint_tells_the_state_and_a_stuck_batch_is_told_from_waiting(
     assert queries(state)["stuck"]["doing"] == "Processing new data"
     assert queries(state)["waiting"]["inBatchSince"] is None
     assert queries(state)["counting"]["triggerSeconds"] == 0
+    checkpoint = queries(state)["counting"]["checkpoint"]
+    assert checkpoint["location"] == f"file:{tmp_path}/checkpoint"
+    assert (checkpoint["formatVersion"], checkpoint["lastBatch"] >= 0) == ("v1", True)
+    assert checkpoint["committedAt"] is not None
+    assert checkpoint["settings"]["spark.sql.shuffle.partitions"] == "3"
 
 
 def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_path: Path) -> None:

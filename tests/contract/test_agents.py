@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from sluice.adapters.agents import HttpAgents
+from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport
 from sluice.errors import AgentUnavailable
@@ -45,6 +46,13 @@ STATE: dict[str, Any] = {
             ],
             "triggerSeconds": 2.0,
             "mostRows": 900.0,
+            "checkpoint": {
+                "location": "file:/checkpoint/clicks",
+                "lastBatch": 6,
+                "committedAt": "2026-03-01T11:58:00.000Z",
+                "formatVersion": "v1",
+                "settings": {"spark.sql.shuffle.partitions": "4", "spark.sql.other": "x"},
+            },
         }
     ],
 }
@@ -98,6 +106,15 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (report.executor_seconds, query.trigger_seconds, query.most_rows) == (81.5, 2.0, 900.0)
 
 
+async def test_a_checkpoint_is_read_with_the_settings_that_a_user_can_give() -> None:
+    assert (await told(STATE)).queries[0].checkpoint == CheckpointReport(
+        last_batch=6,
+        committed_at=datetime(2026, 3, 1, 11, 58, tzinfo=UTC),
+        format_version="v1",
+        settings={"spark.sql.shuffle.partitions": "4"},
+    )
+
+
 async def test_a_batch_is_read_with_the_instant_of_its_beginning() -> None:
     (batch,) = (await told(STATE)).queries[0].batches
     began = datetime(2026, 3, 1, 11, 59, 57, 500_000, tzinfo=UTC).timestamp()
@@ -113,7 +130,7 @@ async def test_what_is_not_known_yet_is_none() -> None:
     assert query.name == "q-1"
     assert {query.batch_id, query.committed_at, query.backlog, query.state_rows} == {None}
     assert {report.executor_seconds, query.trigger_seconds, query.most_rows} == {None}
-    assert query.batches == ()
+    assert (query.batches, query.checkpoint) == ((), None)
 
 
 async def test_a_failed_query_says_why() -> None:

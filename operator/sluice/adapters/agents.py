@@ -1,11 +1,13 @@
 """The agents in the drivers, over HTTP with their job's token."""
 
 import json
+import sys
 from datetime import datetime, timedelta
 from typing import Any, Self
 
 import httpx
 
+from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport, QueryFailure, QueryReport
 from sluice.errors import AgentUnavailable
@@ -129,6 +131,20 @@ def _query(query: dict[str, Any]) -> QueryReport:
         batches=tuple(_batch(batch) for batch in query.get("batches") or ()),
         trigger_seconds=query.get("triggerSeconds"),
         most_rows=query.get("mostRows"),
+        checkpoint=_checkpoint(query.get("checkpoint")),
+    )
+
+
+def _checkpoint(checkpoint: dict[str, Any] | None) -> CheckpointReport | None:
+    if checkpoint is None:
+        return None
+    settings = checkpoint.get("settings") or {}
+    return CheckpointReport(
+        last_batch=checkpoint.get("lastBatch"),
+        committed_at=_time(checkpoint.get("committedAt")),
+        format_version=checkpoint.get("formatVersion"),
+        # One string for all jobs: thousands of them have the same.
+        settings={name: sys.intern(settings[name]) for name in PINNED if name in settings},
     )
 
 

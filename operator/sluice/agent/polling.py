@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from sluice.agent import executors, logs, progress, reading
+from sluice.agent import checkpoints, executors, logs, progress, reading
 from sluice.agent.latency import Timing
 from sluice.agent.progress import Progress
 from sluice.agent.reading import Query
@@ -43,6 +43,7 @@ class Poller:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._staff = Staff()
+        self._checkpoints = checkpoints.Reader()
         self._polls = 0
         self._failure_logged = ""
         self._timings: queue.SimpleQueue[Timing] = queue.SimpleQueue()
@@ -133,10 +134,10 @@ class Poller:
             records.pop(record.label, None)  # the latest to run come last
             report = reports.get(query.run_id)
             if report is not None:  # so it lives, and is not stuck in a batch
-                newest = progress.parse(report)
-                records[record.label] = self._with_newest(query, record, newest)
+                record = self._with_newest(query, record, progress.parse(report))
             else:
-                records[record.label] = self._with_silence(query, record, all_run)
+                record = self._with_silence(query, record, all_run)
+            records[record.label] = self._with_checkpoint(query, record)
         return _without_oldest_ended(tuple(records.values()))
 
     def _with_silence(self, query: Query, record: Record, all_run: bool) -> Record:
@@ -148,6 +149,7 @@ class Poller:
         last = reading.last_progress(query.java)  # the last word, spoken since we looked
         record = record if last is None else self._with_newest(query, record, last)
         self._spark.forget(query.run_id)
+        self._checkpoints.forget(query.run_id)
         return record.with_end(reading.failure_of(query.java))
 
     def _with_newest(self, query: Query, record: Record, newest: Progress) -> Record:
@@ -156,6 +158,15 @@ class Poller:
             if trigger.is_batch:
                 record = record.with_recent(self._staff.batch(trigger))
         return _with_settings(query, record)
+
+    def _with_checkpoint(self, query: Query, record: Record) -> Record:
+        jvm = self._staff.jvm()
+        if jvm is None or not record.active:
+            return record
+        batch = record.last_batch
+        has_batch = batch is not None and batch.run_id == query.run_id
+        known = self._checkpoints.of(query, jvm, has_batch)
+        return record if known is record.checkpoint else replace(record, checkpoint=known)
 
     def _timed(self, records: tuple[Record, ...]) -> tuple[Record, ...]:
         timings = [self._timings.get() for _ in range(self._timings.qsize())]

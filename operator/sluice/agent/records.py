@@ -32,6 +32,17 @@ class StateLayout:
 
 
 @dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint at one instant: its newest committed batch, and what its newest offset file says."""
+
+    location: str
+    last_batch: int | None
+    committed_at: float | None
+    format_version: str | None
+    settings: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Pace:
     """How often a run is triggered (0: as soon as possible) and how many rows a batch may have; None if unknown."""
 
@@ -71,6 +82,7 @@ class Record:
     latency: Latency = field(default_factory=Latency)
     layout: StateLayout | None = None
     pace: Pace | None = None
+    checkpoint: Checkpoint | None = None
     doing: str | None = None
     in_batch_since: float | None = None
 
@@ -101,6 +113,7 @@ class Record:
             curves=curves,
             layout=None,
             pace=None,
+            checkpoint=None,
             doing=None,
             in_batch_since=None,
         )

@@ -31,6 +31,10 @@ class Staff:
         """Tell whether this is the context that is followed."""
         return self._watch is not None and self._watch.context is context
 
+    def jvm(self) -> Any:
+        """Return the JVM of the context that is followed, if there is one."""
+        return self._watch.context._jvm if self._watch else None
+
     def join(self, context: Any) -> None:
         """Follow another context, whose executors are new."""
         self._watch, self._roster, self._crew = executors.Watch(context), _roster(context), Crew()

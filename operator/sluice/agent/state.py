@@ -13,10 +13,10 @@ from sluice.agent import logs
 from sluice.agent.batches import MOST_KEPT, Batch
 from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
-from sluice.agent.records import Failure, Record
+from sluice.agent.records import Checkpoint, Failure, Record
 from sluice.agent.snapshot import Snapshot
 
-_MOST_BATCHES = 800
+_MOST_BATCHES = 600
 """Of all queries together, a hundred and thirty bytes each, so that the answer stays a fraction of what is read."""
 
 
@@ -84,6 +84,20 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "state": _state(record),
         "triggerSeconds": record.pace.trigger_seconds if record.pace else None,
         "mostRows": record.pace.most_rows if record.pace else None,
+        "checkpoint": _checkpoint(record.checkpoint),
+    }
+
+
+def _checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any] | None:
+    """Describe what was found when the run began; batches since then are not in it."""
+    if checkpoint is None:
+        return None
+    return {
+        "location": checkpoint.location,
+        "lastBatch": checkpoint.last_batch,
+        "committedAt": _time(checkpoint.committed_at),
+        "formatVersion": checkpoint.format_version,
+        "settings": dict(checkpoint.settings),
     }
 
 

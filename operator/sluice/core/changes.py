@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sluice.core import checkpoints
+
 
 class ChangeClass(StrEnum):
     """What it takes to carry out a change."""
@@ -28,21 +30,7 @@ class ChangeClass(StrEnum):
 _CHEAPEST_FIRST = tuple(ChangeClass)
 
 _CONF = "application.sparkConf."
-
-# Spark restores these from the offset log and ignores what the user says, with one WARN line.
-PINNED_BY_CHECKPOINT = frozenset(
-    {
-        "spark.sql.shuffle.partitions",
-        "spark.sql.streaming.stateStore.providerClass",
-        "spark.sql.streaming.stateStore.encodingFormat",
-        "spark.sql.streaming.stateStore.compression.codec",
-        "spark.sql.streaming.stateStore.rocksdb.formatVersion",
-        "spark.sql.streaming.multipleWatermarkPolicy",
-        "spark.sql.streaming.aggregation.stateFormatVersion",
-        "spark.sql.streaming.join.stateFormatVersion",
-        "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
-    }
-)
+_UNKNOWN: Mapping[str, str] = {}
 
 # The first prefix that fits decides; a path is written as the user knows it, without "spec.".
 _RULES: tuple[tuple[str, ChangeClass], ...] = (
@@ -73,11 +61,16 @@ class Change:
 NO_CHANGE = Change(kind=ChangeClass.NONE)
 
 
-def classify(before: Mapping[str, object], after: Mapping[str, object]) -> Change:
-    """Compare two whole spec documents; the costliest changed field decides the class."""
+def classify(
+    before: Mapping[str, object], after: Mapping[str, object], pinned: Mapping[str, str] = _UNKNOWN
+) -> Change:
+    """Compare two whole spec documents; the costliest changed field decides the class.
+
+    `pinned` has the settings that the checkpoint is known to hold.
+    """
     old, new = dict(_leaves(before)), dict(_leaves(after))
     changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
-    classes = {path: _class_of(path) for path in changed}
+    classes = {path: _class_of_change(path, new.get(path), pinned) for path in changed}
     kind = max(classes.values(), key=_CHEAPEST_FIRST.index, default=ChangeClass.NONE)
     if kind is ChangeClass.NONE:
         return NO_CHANGE
@@ -103,8 +96,15 @@ def restored(declared: Mapping[str, object], good: Mapping[str, object]) -> dict
     return whole
 
 
+def _class_of_change(path: str, wanted: object, pinned: Mapping[str, str]) -> ChangeClass:
+    setting = path.removeprefix(_CONF)
+    if setting in pinned and wanted in (None, pinned[setting]):
+        return ChangeClass.RESTART  # what the checkpoint has anyway may be said, and left unsaid
+    return _class_of(path)
+
+
 def _class_of(path: str) -> ChangeClass:
-    if path.removeprefix(_CONF) in PINNED_BY_CHECKPOINT:
+    if path.removeprefix(_CONF) in checkpoints.PINNED:
         return ChangeClass.MIGRATION
     for prefix, kind in _RULES:
         if path == prefix or path.startswith((f"{prefix}.", f"{prefix}[")):

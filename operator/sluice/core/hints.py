@@ -16,6 +16,52 @@ def remedy(job: StreamJob, told: str) -> str:
 
 
 def _known(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
+    return (*_of_checkpoints(job), *_of_surroundings(job))
+
+
+def _of_checkpoints(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Spark's words for a checkpoint that it cannot go on from."""
+    place = f"spec.checkpoint: {job.checkpoint_location!r}"
+    anew = "or begin anew with another spec.checkpoint, which leaves this job's progress behind"
+    return (
+        (
+            ("INVALID_LOG_VERSION", "UnsupportedLogVersion"),
+            f"{place} was written by a newer Spark than that of spec.application.image: "
+            f"{job.application.image!r}; go back to an image with the newer one, {anew}.",
+        ),
+        (
+            (
+                "Failed to read log file",
+                "Incomplete log file",
+                "JsonEOFException",
+                "Unexpected end-of-input",
+                "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+                "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED",
+            ),
+            f"{place} has a file that is cut off, damaged or missing; restore it from a backup, {anew}.",
+        ),
+        (
+            ("CANNOT_LOAD_STATE_STORE",),
+            f"{place} has lost files of its state; restore it from a backup, {anew}.",
+        ),
+        (
+            ("STREAMING_UNFINISHED_REPARTITION_DETECTED",),
+            f"{place} was left in the middle of a repartitioning; finish that, restore it from a backup, {anew}.",
+        ),
+        (
+            (
+                "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+                "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+                "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+                "sources in the checkpoint offsets and now there are",
+            ),
+            f"{place} was written by another query than the program of spec.application.image: "
+            f"{job.application.image!r} has; go back to the program that wrote it, {anew}.",
+        ),
+    )
+
+
+def _of_surroundings(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
     application = job.application
     topics = ", ".join(topic for source in job.sources for topic in source.topics)
     servers = ", ".join(server for source in job.sources for server in source.bootstrap_servers)

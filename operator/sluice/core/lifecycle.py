@@ -18,9 +18,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from sluice.core import changes, failures
+from sluice.core import changes, checkpoints, failures
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
+from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import Chosen, newly_chosen, wanted_executors
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
@@ -67,16 +68,25 @@ def next_step(
 
 
 def remember_progress(record: Record, seen: Observed) -> Record:
-    """Keep the newest committed batch that the agent told of."""
+    """Keep the newest committed batch that the agent told of, and what the checkpoint fixes."""
+    queries = seen.report.queries if seen.report else ()
+    record = _with_pinned(record, [query.checkpoint for query in queries])
     commits = [
         (query.committed_at, query.batch_id)
-        for query in (seen.report.queries if seen.report else ())
+        for query in queries
         if query.committed_at is not None and query.batch_id is not None
     ]
     if not commits:
         return record
     at, batch = max(commits)
     return replace(record, last_batch=batch, last_commit=at)
+
+
+def _with_pinned(record: Record, told: list[CheckpointReport | None]) -> Record:
+    read = [checkpoint for checkpoint in told if checkpoint is not None and checkpoint.settings]
+    if not read:
+        return record
+    return replace(record, log_format=read[0].format_version, pinned=checkpoints.pinned_by(read))
 
 
 def _without_driver(
@@ -164,7 +174,9 @@ def _left_alone(job: StreamJob, record: Record, seen: Observed, now: datetime) -
 def _with_change(job: StreamJob, record: Record, driver: DriverPod) -> tuple[Record, Change]:
     """What of the spec has changed since the driver was made from it."""
     before = driver.document
-    change = changes.classify(before, job.document) if before is not None else changes.NO_CHANGE
+    change = changes.NO_CHANGE
+    if before is not None:
+        change = changes.classify(before, job.document, record.pinned)
     if change.kind is not record.change.kind or change.fields != record.change.fields:
         record = replace(record, change=change)
     return record, change
@@ -189,7 +201,8 @@ def _with_driver(
 
 def _may_restart(job: StreamJob, record: Record) -> bool:
     """A checkpoint without a batch has nothing to migrate; else the new place must be named."""
-    return record.last_batch is None or job.allowed_migration == job.checkpoint_location
+    place = job.checkpoint_location
+    return record.last_batch is None or job.allowed_migration == place != record.checkpoint
 
 
 def _on_trial(

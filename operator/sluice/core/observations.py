@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import Decided
 from sluice.core.learning.batches import BatchReport
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
@@ -111,6 +112,7 @@ class QueryReport:
     batches: tuple[BatchReport, ...] = ()
     trigger_seconds: float | None = None
     most_rows: float | None = None
+    checkpoint: CheckpointReport | None = None
 
     @property
     def is_under_way(self) -> bool:

@@ -3,6 +3,7 @@
 It is written before anything is done because of it, so that a crash in between is harmless.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -70,6 +71,9 @@ class Record:
     checkpoint: str | None = None
     last_batch: int | None = None
     last_commit: datetime | None = None
+    log_format: str | None = None
+    pinned: Mapping[str, str] = field(default_factory=dict)
+    """The version of the checkpoint's offset log, and the settings that it fixes, once they have been read."""
     change: Change = NO_CHANGE
     gave_up: bool = False
     ended: int = 0
@@ -81,8 +85,11 @@ class Record:
 
     def with_start(self, checkpoint: str) -> "Record":
         """The intent to start the next incarnation."""
+        stays = checkpoint == self.checkpoint
         return replace(
             self,
+            log_format=self.log_format if stays else None,
+            pinned=self.pinned if stays else {},
             incarnation=self.incarnation + 1,
             checkpoint=checkpoint,
             stopping=None,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sluice.core import hints, scalingclaims
+from sluice.core import checkpoints, hints, scalingclaims
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
@@ -147,6 +147,7 @@ _WORTH_TELLING = frozenset(
     {
         (Condition.SPEC_VALID, "InvalidSpec"),
         (Condition.SPEC_APPLIED, "MigrationRefused"),
+        (Condition.SPEC_APPLIED, "IgnoredByCheckpoint"),
         (Condition.CHECKPOINT_HELD, "CheckpointInUse"),
     }
 )
@@ -175,7 +176,10 @@ def _applied(job: StreamJob, record: Record, seen: Observed) -> Claim:
         return fails(kind, "MigrationRefused", message)
     if seen.driver is None:
         return unknown(kind, "NoDriver", "The spec applies when the next driver starts.")
+    ignored = _ignored(job, record)
     match change.kind:
+        case ChangeClass.NONE | ChangeClass.MIGRATION if ignored:
+            return fails(kind, "IgnoredByCheckpoint", ignored)
         case ChangeClass.NONE:
             return holds(kind, "UpToDate", "The driver was started with this spec.")
         case ChangeClass.LIVE:
@@ -208,6 +212,16 @@ def _told_of_refusal(job: StreamJob, record: Record) -> str:
         f"checkpoint in {good.checkpoint!r}: going back there would leave {job.checkpoint_location!r} behind, so it is "
         "not done unasked. Mend the spec, or change it back and allow the move as before."
     )
+
+
+def _ignored(job: StreamJob, record: Record) -> str:
+    """What of the spec Spark leaves aside for the checkpoint's sake, and the way out; empty if nothing."""
+    if record.checkpoint != job.checkpoint_location:
+        return ""
+    found = checkpoints.ignored(job.application.spark_conf, record.pinned)
+    told = "; ".join(str(one) for one in found)
+    remedy = "The driver goes on as it was. Write what the checkpoint has, or begin anew: another spec.checkpoint"
+    return f"{told}. {remedy}." if told else ""
 
 
 def _managed(job: StreamJob) -> Claim:

@@ -1,5 +1,8 @@
 """The conditions of deciding: is the number of executors chosen, and can recoveries be as fast as promised."""
 
+from dataclasses import replace
+
+from sluice.core import checkpoints
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, fails, holds, unknown
@@ -11,7 +14,12 @@ _REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSE
 
 
 def scaling(job: StreamJob, seen: Observed) -> Claim:
-    """Whether decisions are made, and the newest of them."""
+    """Whether decisions are made, the newest of them, and whether there are more executors than work for them."""
+    claim = _deciding(job, seen)
+    return replace(claim, message=claim.message + _idle(job, seen))
+
+
+def _deciding(job: StreamJob, seen: Observed) -> Claim:
     kind, mode = Condition.SCALING_ACTIVE, job.scaling.mode
     if mode is Mode.OFF:
         return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
@@ -45,6 +53,22 @@ def recovery(job: StreamJob, seen: Observed) -> Claim:
         text = f"A lost driver would take {decision.expected_recovery:.0f} s now, the target is {seconds:.0f} s"
         return holds(kind, "NotAtThisSize", f"{text}: more executors are needed.")
     return holds(kind, "Feasible", f"A lost driver would take {decision.expected_recovery:.0f} s.")
+
+
+def _idle(job: StreamJob, seen: Observed) -> str:
+    """Point out executors beyond what the state can use; a query without state uses as many as its sources allow."""
+    queries = [query for query in (seen.report.queries if seen.report else ()) if query.active]
+    known = [query.state_partitions for query in queries if query.state_partitions is not None]
+    target = seen.report.target if seen.report else None
+    if target is None or not known or len(known) < len(queries):
+        return ""
+    useful = checkpoints.useful_executors(sum(known), job.executors.cores)
+    if target <= useful:
+        return ""
+    return (
+        f" {target} executors of {job.executors.cores} cores are wanted, but the state has {sum(known)} partitions: "
+        f"more than {useful} find no work on it."
+    )
 
 
 def _told(decided: Decided) -> str:

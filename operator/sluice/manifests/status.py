@@ -68,6 +68,8 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
                 "location": record.checkpoint,
                 "lastBatch": record.last_batch,
                 "committedAt": moment_text(record.last_commit),
+                "formatVersion": record.log_format,
+                "settings": dict(record.pinned),
             },
             "conditions": [_condition(claim) for claim in record.conditions],
         }
@@ -87,6 +89,8 @@ def read_record(status: Mapping[str, Any]) -> Record:
         checkpoint=checkpoint.get("location"),
         last_batch=checkpoint.get("lastBatch"),
         last_commit=read_moment(checkpoint.get("committedAt")),
+        log_format=checkpoint.get("formatVersion"),
+        pinned=checkpoint.get("settings", {}),
         change=_read_change(status.get("change", {})),
         recoveries=_read_recoveries(status.get("recoveries", {})),
         chosen=_read_chosen(status.get("chosen", {})),

@@ -47,6 +47,24 @@ def test_settings_that_the_checkpoint_pins_are_a_migration(conf: dict[str, str],
     assert classify(BEFORE, {**BEFORE, "application": application}).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("conf", "kind"),
+    [
+        ({"spark.sql.shuffle.partitions": "4"}, "Restart"),
+        ({"spark.sql.shuffle.partitions": "8"}, "Migration"),
+        ({"spark.sql.streaming.multipleWatermarkPolicy": "max"}, "Migration"),
+    ],
+)
+def test_a_setting_may_say_what_the_checkpoint_is_known_to_have(
+    conf: dict[str, str], kind: str
+) -> None:
+    after = {**BEFORE, "application": {"image": "a:1", "sparkConf": conf, "arguments": ["x", "y"]}}
+    before = {**BEFORE, "application": {"image": "a:1", "arguments": ["x", "y"]}}
+    pinned = {"spark.sql.shuffle.partitions": "4"}
+    assert classify(before, after, pinned).kind == kind
+    assert classify(after, before, pinned).kind == ("Restart" if "shuffle" in str(conf) else kind)
+
+
 def test_the_costliest_field_names_the_change() -> None:
     after = {
         **BEFORE,

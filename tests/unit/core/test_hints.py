@@ -38,5 +38,67 @@ def test_a_known_failure_is_told_with_the_field_the_value_and_the_remedy(
         assert part in advice
 
 
+CHECKPOINTS = {
+    "a file of a newer Spark": (
+        "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION: Failed to read log file file:/c/offsets/3. "
+        "[INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION] UnsupportedLogVersion. The maximum supported log version is v2, "
+        "but encountered v9. The log file was produced by a newer version of Spark and cannot be read by this version.",
+        "newer Spark than that of spec.application.image: 'shop/clicks:1'",
+    ),
+    "an empty offset file": (
+        "StreamingQueryException: [STREAM_FAILED] Query [id = 9e4e] terminated with exception: Failed to read log file "
+        "file:/c/offsets/3. Incomplete log file SQLSTATE: XXKST",
+        "cut off, damaged or missing",
+    ),
+    "an empty commit file": (
+        "java.lang.IllegalStateException: Failed to read log file file:/c/commits/3. Incomplete log file in the offset "
+        "commit log",
+        "cut off, damaged or missing",
+    ),
+    "a truncated offset file": (
+        "com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input: was expecting closing quote for a "
+        "string value",
+        "cut off, damaged or missing",
+    ),
+    "no metadata file": (
+        "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/c is in an inconsistent state: the "
+        "metadata file is missing but offset and/or commit logs contain data.",
+        "cut off, damaged or missing",
+    ),
+    "lost state": (
+        "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error occurred during loading state. Error "
+        "reading delta file file:/c/state/0/1/1.delta",
+        "lost files of its state",
+    ),
+    "another key": (
+        "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not match existing state key schema.",
+        "written by another query",
+    ),
+    "another value": (
+        "[STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match existing state value schema.",
+        "written by another query",
+    ),
+    "another operator": (
+        "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name does not match",
+        "written by another query",
+    ),
+    "another source": (
+        "assertion failed: There are [1] sources in the checkpoint offsets and now there are [2] sources requested by "
+        "the query. Cannot continue.",
+        "written by another query",
+    ),
+}
+"""What Spark 4.2 says of checkpoints that were damaged by hand, or opened by other queries."""
+
+
+@pytest.mark.parametrize(("told", "part"), CHECKPOINTS.values(), ids=CHECKPOINTS)
+def test_a_checkpoint_that_cannot_be_used_is_told_with_its_place_and_the_ways_out(
+    told: str, part: str
+) -> None:
+    advice = remedy(job(), told)
+    for expected in (part, "spec.checkpoint: 'claim://shop/checkpoints/clicks'", "begin anew"):
+        assert expected in advice
+
+
 def test_an_unknown_failure_is_left_as_it_is() -> None:
     assert remedy(job(), "java.lang.IllegalStateException: 42") == ""

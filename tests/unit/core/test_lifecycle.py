@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from sluice.core import lifecycle
 from sluice.core.application import JobKey, RestartPolicy, StreamJob
+from sluice.core.checkpoints import CheckpointReport
 from sluice.core.failures import backoff
-from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
+from sluice.core.observations import AgentReport, Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
 from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
@@ -263,6 +264,47 @@ def test_a_moved_checkpoint_is_refused_unless_the_new_place_is_named() -> None:
     asked = {"sluice.dev/allow-migration": "claim://shop/checkpoints/elsewhere"}
     verdict = look(job(checkpoint=moved, annotations=asked), record, Observed())
     assert verdict.step == StartDriver(incarnation=2)
+
+
+def with_partitions(number: str, **changes: Any) -> StreamJob:
+    """The job with its partitions of the state declared."""
+    application = {
+        "image": "shop/clicks:1",
+        "mainFile": "/opt/clicks.py",
+        "sparkConf": {"spark.sql.shuffle.partitions": number},
+    }
+    return job(application=application, **changes)
+
+
+def found(**settings: str) -> AgentReport:
+    """A report whose query goes on from a checkpoint of such settings."""
+    named = {f"spark.sql.{name.replace('_', '.')}": value for name, value in settings.items()}
+    return report(query(checkpoint=CheckpointReport(format_version="v1", settings=named)))
+
+
+def test_what_the_checkpoint_fixes_is_remembered_until_the_job_moves() -> None:
+    seen = Observed(driver=driver(job()), report=found(shuffle_partitions="4"))
+    record = look(job(), RAN, seen).record
+    assert (record.log_format, record.pinned) == ("v1", {"spark.sql.shuffle.partitions": "4"})
+    silent = look(job(), record, Observed(driver=driver(job()), report=report())).record
+    assert silent.pinned == record.pinned
+    assert record.with_start(RAN.checkpoint or "").pinned == record.pinned
+    assert record.with_start("claim://shop/checkpoints/elsewhere").pinned == {}
+
+
+@pytest.mark.parametrize("annotations", [{}, {"sluice.dev/allow-migration": RAN.checkpoint or ""}])
+def test_a_setting_that_spark_would_ignore_is_refused_before_anything_is_stopped(
+    annotations: dict[str, str],
+) -> None:
+    seen = Observed(driver=driver(job()), report=found(shuffle_partitions="4"))
+    verdict = look(with_partitions("8", annotations=annotations), RAN, seen)
+    assert verdict.step == Wait()
+    assert verdict.record.change.kind == "Migration"
+
+
+def test_a_setting_that_agrees_with_the_checkpoint_is_taken_by_a_restart() -> None:
+    seen = Observed(driver=driver(job()), report=found(shuffle_partitions="4"))
+    assert isinstance(look(with_partitions("4"), RAN, seen).step, StopDriver)
 
 
 def test_a_new_number_of_executors_is_given_to_the_running_driver() -> None:

@@ -181,6 +181,50 @@ def test_a_pending_change_says_what_it_takes(
     assert (claim.status, claim.reason) == (status, reason)
 
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+WITH_PARTITIONS = job(
+    application={
+        "image": "shop/clicks:1",
+        "mainFile": "/opt/clicks.py",
+        "sparkConf": {PARTITIONS: "8"},
+    }
+)
+
+
+@pytest.mark.parametrize("before", [JOB, WITH_PARTITIONS], ids=["a change", "from the beginning"])
+def test_a_setting_that_spark_ignores_is_told_with_both_values_and_the_ways_out(
+    before: StreamJob,
+) -> None:
+    record = replace(STARTED, last_batch=7, pinned={PARTITIONS: "4"})
+    seen = Observed(driver=driver(before), report=report())
+    told = claims(seen, record, of=WITH_PARTITIONS)
+    applied = told[Condition.SPEC_APPLIED]
+    assert (applied.status, applied.reason) == (Status.FALSE, "IgnoredByCheckpoint")
+    for part in (f"sparkConf: {PARTITIONS}: '8'", "has '4'", "another spec.checkpoint"):
+        assert part in applied.message
+    assert told[Condition.READY].status is Status.TRUE
+
+
+def test_another_place_is_not_ruled_by_what_the_old_one_has() -> None:
+    old = "claim://shop/checkpoints/old"
+    record = replace(STARTED, checkpoint=old, pinned={PARTITIONS: "4"})
+    told = claims(running(), record, of=WITH_PARTITIONS)[Condition.SPEC_APPLIED]
+    assert told.reason != "IgnoredByCheckpoint"
+
+
+@pytest.mark.parametrize(
+    ("partitions", "target", "is_told"),
+    [((4,), 5, True), ((4,), 4, False), ((4, 4), 8, False), ((4, None), 9, False), ((), 9, False)],
+)
+def test_executors_beyond_the_partitions_of_the_state_are_pointed_out(
+    partitions: tuple[int | None, ...], target: int, is_told: bool
+) -> None:
+    queries = tuple(query(state_partitions=number) for number in partitions)
+    seen = Observed(driver=driver(JOB), report=replace(report(target=target), queries=queries))
+    told = claims(seen)[Condition.SCALING_ACTIVE].message
+    assert ("more than 4 find no work" in told) == is_told
+
+
 def test_fields_that_are_only_stored_are_named() -> None:
     told = claims(Observed(), of=job(utility={"maximum": 3}))[Condition.SPEC_IN_FORCE]
     assert told.status is Status.FALSE

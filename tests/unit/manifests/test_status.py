@@ -82,6 +82,8 @@ records = st.builds(
     checkpoint=st.none() | words,
     last_batch=st.none() | numbers,
     last_commit=st.none() | millis,
+    log_format=st.none() | words,
+    pinned=st.dictionaries(words, st.text(), max_size=3),
     change=st.just(NO_CHANGE) | changes,
     gave_up=st.booleans(),
     ended=numbers,

@@ -153,6 +153,11 @@ class CheckpointStatus(Model):
     location: str | None = Field(None, description="The normalised place.")
     last_batch: int | None = Field(None, description="The newest committed batch that is known.")
     committed_at: str | None = Field(None, description="When it was committed.")
+    format_version: str | None = Field(None, description="Version of its offset log, as v1.")
+    settings: dict[str, str] = Field(
+        default={},
+        description="Settings that it fixes: Spark takes them from here, whatever spec.application.sparkConf says.",
+    )
 
 
 class StreamStatus(Model):
