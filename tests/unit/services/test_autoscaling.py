@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from sluice.core.deciding.storing import record_from_data
 from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Labelled
 from tests.support import pods
@@ -183,7 +185,10 @@ async def test_another_operator_goes_on_with_what_was_learned_and_chosen() -> No
         assert there.agents.targets in ([], [chosen])
         course = there.autoscaler.course(next(iter(there.fleet)))
         assert course is not None
-        assert set(course.watcher.experience.models.capacity.points) >= set(learned[-3:])
+        points = course.watcher.experience.models.capacity.points
+        assert points[: len(learned)] == tuple(
+            (size, pytest.approx(rate, rel=1e-3)) for size, rate in learned
+        )
 
 
 @in_virtual_time

@@ -39,6 +39,11 @@ HISTORY = 2 * 86_400.0
 CALM = 240.0
 """Seconds after a change or a recovery until latencies, which are those of two minutes, are ordinary again."""
 
+WARM = 90.0
+"""Seconds after the first batch until the rates of the last minute are those of executors that have worked before:
+what a cold job does says nothing of what it could do.
+"""
+
 LONGEST_RESCALE = 300.0
 """Seconds after which executors that are still not there are not waited for."""
 
@@ -139,7 +144,7 @@ class Watcher:
             ),
             activity=self._activity(newest, now),
             mode=self.terms.mode,
-            uptime=now - self.first_batch if self.first_batch is not None else 0.0,
+            uptime=self._uptime(now),
             since_rescale=now - self.rescaled_at if self.rescaled_at is not None else None,
             live=self.terms.live,
             wishes=tuple(
@@ -175,9 +180,14 @@ class Watcher:
             return Activity.STARTING
         if self.recovering:
             return Activity.RECOVERING
+        if not self.experience.models.capacity.points and self._uptime(now) < WARM:
+            return Activity.STARTING
         if self.first_batch is None or (newest.running != self.executors and self._is_young(now)):
             return Activity.RESCALING
         return Activity.STEADY
+
+    def _uptime(self, now: float) -> float:
+        return now - self.first_batch if self.first_batch is not None else 0.0
 
     def _is_young(self, now: float) -> bool:
         """Whether executors may still be starting: where the cluster has no room for them, others are decided upon."""
