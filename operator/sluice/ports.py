@@ -1,6 +1,6 @@
 """What the services need of the world outside, as narrow protocols. Adapters fulfil them; tests do, too."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
@@ -39,6 +39,8 @@ SECRETS = Resource("v1", "secrets")
 EVENTS = Resource("v1", "events")
 ROLES = Resource("rbac.authorization.k8s.io/v1", "roles")
 ROLE_BINDINGS = Resource("rbac.authorization.k8s.io/v1", "rolebindings")
+NODES = Resource("v1", "nodes")
+DISRUPTION_BUDGETS = Resource("policy/v1", "poddisruptionbudgets")
 LEASES = Resource("coordination.k8s.io/v1", "leases")
 STREAM_JOBS = Resource("sluice.dev/v1alpha1", "streamjobs")
 
@@ -55,10 +57,11 @@ class Cluster(Protocol):
         namespace: str | None,
         *,
         selector: str = "",
+        fields: str = "",
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         """Read all objects of a namespace, or of the cluster, one after the other: thousands of them together take
-        more memory than the operator has.
+        more memory than the operator has. `selector` is for labels, `fields` for what the API server selects by.
         """
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
@@ -89,6 +92,9 @@ class Agents(Protocol):
 
     async def set_executors(self, address: str, token: str, target: int) -> None:
         """Ask for a number of executors."""
+
+    async def decommission(self, address: str, token: str, executors: Sequence[str]) -> None:
+        """Ask for other executors in place of these, which are named by their ids."""
 
 
 @dataclass(frozen=True, slots=True)

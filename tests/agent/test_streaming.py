@@ -271,6 +271,19 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
     )
 
 
+def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path: Path) -> None:
+    with running(pyz, write(tmp_path, CLUSTER)) as program:
+        program.wait_for("two executors", lambda state: state["executors"]["ids"] == ["0", "1"])
+        program.wait_for("a batch", all_committed("scaled"))
+        program.ask("/v1/executors", {"target": 2})
+        answer = program.ask("/v1/decommission", {"executors": ["0", "77"]})
+        after = program.wait_for("the other one", lambda state: state["executors"]["ids"] == ["1"])
+
+    assert answer == {"decommissioning": ["0"]}
+    assert after["executors"]["target"] == 2
+    assert queries(after)["scaled"]["error"] is None
+
+
 def crews(state: Any) -> list[tuple[int, bool]]:
     """The executors of each batch, and whether one of them was new."""
     return [(batch["executors"], batch["cold"]) for batch in queries(state)["scaled"]["batches"]]

@@ -114,6 +114,20 @@ def test_a_bad_target_is_refused_by_name(body: str, agent: Agent) -> None:
     assert "target" in answer["error"]
 
 
+@pytest.mark.parametrize("body", ["", "no", "[]", "{}", '{"executors": "2"}', '{"executors": [2]}'])
+def test_bad_executors_are_refused_by_name(body: str, agent: Agent) -> None:
+    status, answer = agent.ask("POST", "/v1/decommission", body.encode())
+
+    assert status == 400
+    assert "executors" in answer["error"]
+
+
+def test_replacing_before_spark_is_there_is_a_conflict(agent: Agent) -> None:
+    status, answer = agent.ask("POST", "/v1/decommission", b'{"executors": ["2"]}')
+
+    assert (status, "later" in answer["error"]) == (409, True)
+
+
 def test_scaling_before_spark_is_there_is_a_conflict(agent: Agent) -> None:
     status, answer = agent.ask("POST", "/v1/executors", b'{"target": 2}')
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.manifests.children import children
-from sluice.ports import PODS, STREAM_JOBS, Cluster, Resource
+from sluice.ports import NODES, PODS, STREAM_JOBS, Cluster, Resource
 from sluice.services.agentkey import NAME
 from sluice.services.operating import Operator, Scope
 from tests.support import pods
@@ -55,13 +55,15 @@ class Asked:
         namespace: str | None,
         *,
         selector: str = "",
+        fields: str = "",
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
-        # What is listed is watched, too, by kopf.
-        for verb in ("list", "watch"):
-            self._note(verb, resource, namespace)
+        self._note("list", resource, namespace)
+        if resource != NODES:
+            # What else is listed is watched, too, by kopf.
+            self._note("watch", resource, namespace)
         async for body in self._cluster.each(
-            resource, namespace, selector=selector, metadata_only=metadata_only
+            resource, namespace, selector=selector, fields=fields, metadata_only=metadata_only
         ):
             yield body
 

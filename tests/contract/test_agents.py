@@ -199,9 +199,8 @@ async def test_a_number_of_executors_is_posted_as_a_target() -> None:
     agent = Agent(httpx.Response(202, json={}))
     async with client(agent) as agents:
         await agents.set_executors("198.18.1.2", "secret", 5)
-    sent = agent.requests[0]
-    assert (sent.method, sent.url.path, json.loads(sent.content)) == (
-        "POST",
-        "/v1/executors",
-        {"target": 5},
-    )
+        await agents.decommission("198.18.1.2", "secret", ("3", "4"))
+    assert [(sent.method, sent.url.path, json.loads(sent.content)) for sent in agent.requests] == [
+        ("POST", "/v1/executors", {"target": 5}),
+        ("POST", "/v1/decommission", {"executors": ["3", "4"]}),
+    ]

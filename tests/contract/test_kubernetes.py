@@ -10,7 +10,7 @@ import pytest
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound, SluiceError
-from sluice.ports import PODS, ROLES, STREAM_JOBS, Json
+from sluice.ports import NODES, PODS, ROLES, STREAM_JOBS, Json
 
 POD = {"metadata": {"namespace": "shop", "name": "clicks"}}
 NOBODY = Credentials(server="http://127.0.0.1:1")
@@ -164,6 +164,15 @@ async def test_metadata_alone_are_asked_for_as_such() -> None:
     async with client(server) as cluster:
         assert [body async for body in cluster.each(PODS, "shop", metadata_only=True)] == []
     assert "as=PartialObjectMetadataList" in server.only.headers["Accept"]
+
+
+async def test_nodes_are_selected_by_the_server_and_lie_in_no_namespace() -> None:
+    server = Server(httpx.Response(200, json={"items": [], "metadata": {}}))
+    async with client(server) as cluster:
+        found = [body async for body in cluster.each(NODES, None, fields="spec.unschedulable=true")]
+    assert found == []
+    assert server.only.url.path == "/api/v1/nodes"
+    assert server.only.url.params["fieldSelector"] == "spec.unschedulable=true"
 
 
 async def test_a_list_is_read_page_by_page() -> None:

@@ -1,6 +1,6 @@
 """Agents that tell what a test gives them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -23,6 +23,7 @@ class MemoryAgents:
     asked: list[str] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
+    leaving: list[tuple[str, ...]] = field(default_factory=list)
 
     async def report(self, address: str, token: str) -> AgentReport:
         """What a test has put there, as of now."""
@@ -42,3 +43,9 @@ class MemoryAgents:
         if address not in self.reports:
             raise AgentUnavailable(f"nobody answers at {address}")
         self.targets.append(target)
+
+    async def decommission(self, address: str, token: str, executors: Sequence[str]) -> None:
+        """Note which executors were to be replaced."""
+        if address not in self.reports:
+            raise AgentUnavailable(f"nobody answers at {address}")
+        self.leaving.append(tuple(executors))

@@ -23,6 +23,8 @@ KINDS = {
         ports.ROLES,
         ports.ROLE_BINDINGS,
         ports.LEASES,
+        ports.NODES,
+        ports.DISRUPTION_BUDGETS,
         ports.STREAM_JOBS,
     )
 }
@@ -76,7 +78,7 @@ class ApiServer:
         if self.is_mute:
             return
         for watched, namespace, queue in self._watches:
-            if watched == plural and namespace in (None, body["metadata"]["namespace"]):
+            if watched == plural and namespace in (None, body["metadata"].get("namespace")):
                 queue.put_nowait({"type": kind, "object": body})
 
     def application(self) -> web.Application:
@@ -120,7 +122,10 @@ class ApiServer:
         if "watch" in request.query:
             self.selectors.add((resource.plural, namespace, selector))
             return await self._watch(request, resource.plural, namespace)
-        items = [body async for body in self.cluster.each(resource, namespace, selector=selector)]
+        found = self.cluster.each(
+            resource, namespace, selector=selector, fields=request.query.get("fieldSelector", "")
+        )
+        items = [body async for body in found]
         return web.json_response({"metadata": {"resourceVersion": "1"}, "items": items})
 
     async def _watch(

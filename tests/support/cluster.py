@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class MemoryCluster:
     def put(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Store an object as somebody else would, without a call."""
         metadata = body["metadata"]
-        key = (resource.plural, metadata["namespace"], metadata["name"])
+        key = (resource.plural, metadata.get("namespace", ""), metadata["name"])
         known = self._objects.get(key, {"metadata": {}})["metadata"]
         made = {
             "uid": known.get("uid") or f"uid-{next(self._uids)}",
@@ -101,6 +102,7 @@ class MemoryCluster:
         namespace: str | None,
         *,
         selector: str = "",
+        fields: str = "",
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         """Read the objects that have all labels of the selector."""
@@ -108,7 +110,7 @@ class MemoryCluster:
         for (plural, place, _), body in list(self._objects.items()):
             if plural != resource.plural or namespace not in (None, place):
                 continue
-            if _has_labels(body, selector):
+            if _has_labels(body, selector) and _has_fields(body, fields):
                 yield copy.deepcopy({"metadata": body["metadata"]} if metadata_only else body)
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
@@ -182,5 +184,16 @@ def _has_labels(body: Json, selector: str) -> bool:
     for part in filter(None, selector.split(",")):
         name, _, value = part.partition("=")
         if name not in labels or (value and labels[name] != value):
+            return False
+    return True
+
+
+def _has_fields(body: Json, selector: str) -> bool:
+    for part in filter(None, selector.split(",")):
+        path, _, value = part.partition("=")
+        found: Any = body
+        for name in path.split("."):
+            found = found.get(name, {})
+        if json.dumps(found) != value:
             return False
     return True

@@ -10,6 +10,7 @@ from sluice.core.observations import AgentReport
 from sluice.manifests import names
 from sluice.ports import PODS, STREAM_JOBS, Clock, Json, Metrics
 from sluice.services.autoscaling import Autoscaler
+from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Pace, Poller
@@ -57,11 +58,13 @@ class World:
             clock=clock,
             told=self.told.append,
         )
+        self.cordons = Cordons(cluster, self.fleet, clock, told=self.told.append)
         self.reconciler = Reconciler(
             fleet=self.fleet,
             poller=self.poller,
             measuring=self.measuring,
             autoscaler=self.autoscaler,
+            cordons=self.cordons,
             statuses=Statuses(cluster, self.fleet, clock),
             cluster=cluster,
             agents=self.agents,

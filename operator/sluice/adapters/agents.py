@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -54,6 +55,10 @@ class HttpAgents:
     async def set_executors(self, address: str, token: str, target: int) -> None:
         """Ask for a number of executors."""
         await self._call("POST", address, "/v1/executors", token, {"target": target})
+
+    async def decommission(self, address: str, token: str, executors: Sequence[str]) -> None:
+        """Ask for other executors in place of these."""
+        await self._call("POST", address, "/v1/decommission", token, {"executors": list(executors)})
 
     async def _call(
         self, method: str, address: str, path: str, token: str, body: Json | None = None

@@ -57,10 +57,11 @@ class KubernetesCluster:
         namespace: str | None,
         *,
         selector: str = "",
+        fields: str = "",
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         """Read all objects of a namespace, or of the cluster, with one page in memory at a time."""
-        query: dict[str, str] = {"limit": str(_PAGE), "labelSelector": selector}
+        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields}
         headers = _METADATA_ONLY if metadata_only else _JSON
         while True:
             page = await self._call("GET", _path(resource, namespace), query=query, headers=headers)

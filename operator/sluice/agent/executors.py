@@ -59,21 +59,42 @@ class Watch:
 def scale(context: Any, target: int) -> tuple[str, ...]:
     """Set the target and decommission the newest executors above it; return the ids of those."""
     backend = _backend(context)
-    if not _can_scale(context, backend):
-        raise CannotScaleError(
-            f"the master {context.master!r} has no executors to add or remove; use a cluster's"
-        )
+    _check(context, backend)
     victims = registered(context)[target:]
-    if victims and context.getConf().get("spark.decommission.enabled") != "true":
-        raise CannotScaleError(
-            "executors cannot be removed without losing tasks: set spark.decommission.enabled=true"
-        )
+    if victims:
+        _check_removal(context)
     context._jsc.sc().requestTotalExecutors(target, 0, _empty_map(context))
     return tuple(id for id in _newest_first(victims) if _decommission(context, backend, id))
 
 
+def replace(context: Any, ids: Sequence[str]) -> tuple[str, ...]:
+    """Decommission those of these executors that are there; return their ids.
+
+    On Kubernetes, Spark makes others up to the target, as it does for its own `spark.kubernetes.executor.rollInterval`.
+    """
+    backend = _backend(context)
+    _check(context, backend)
+    _check_removal(context)
+    there = [id for id in registered(context) if id in ids]
+    return tuple(id for id in there if _decommission(context, backend, id))
+
+
+def _check(context: Any, backend: Any) -> None:
+    if not _can_scale(context, backend):
+        raise CannotScaleError(
+            f"the master {context.master!r} has no executors to add or remove; use a cluster's"
+        )
+
+
+def _check_removal(context: Any) -> None:
+    if context.getConf().get("spark.decommission.enabled") != "true":
+        raise CannotScaleError(
+            "executors cannot be removed without losing tasks: set spark.decommission.enabled=true"
+        )
+
+
 def _decommission(context: Any, backend: Any, id: str) -> bool:
-    # The target is lowered already, so Spark must not lower it again for each victim.
+    # The target is what it is to be already, so Spark must not lower it for each victim.
     adjust_target, by_executor = False, False
     none = context._jvm.scala.Option.empty()
     info = context._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("sluice", none)

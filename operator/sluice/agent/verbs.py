@@ -62,6 +62,7 @@ class Verbs:
             "/v1/state": ("GET", self._state),
             "/v1/stop": ("POST", self._stop),
             "/v1/executors": ("POST", self._scale),
+            "/v1/decommission": ("POST", self._decommission),
         }
 
     def answer(self, request: Request) -> Response:
@@ -119,9 +120,7 @@ class Verbs:
 
     def _scale(self, body: bytes) -> Response:
         target = _target(body)
-        context = self._spark.context()
-        if context is None:
-            raise RefusedError(409, "there is no running SparkContext yet; ask again later")
+        context = self._context()
         try:
             victims = executors.scale(context, target)
         except executors.CannotScaleError as error:
@@ -131,15 +130,39 @@ class Verbs:
         answer = {"target": target, "registered": registered, "decommissioning": list(victims)}
         return _json(200, answer)
 
+    def _decommission(self, body: bytes) -> Response:
+        ids = _executors(body)
+        context = self._context()
+        try:
+            victims = executors.replace(context, ids)
+        except executors.CannotScaleError as error:
+            raise RefusedError(409, str(error)) from error
+        return _json(200, {"decommissioning": list(victims)})
 
-def _target(body: bytes) -> int:
+    def _context(self) -> Any:
+        context = self._spark.context()
+        if context is None:
+            raise RefusedError(409, "there is no running SparkContext yet; ask again later")
+        return context
+
+
+def _field(body: bytes, name: str, form: str) -> Any:
     try:
         document = json.loads(body)
     except ValueError as error:
-        raise RefusedError(
-            400, f'the body must be {{"target": n}}, but is not JSON: {error}'
-        ) from error
-    target = document.get("target") if isinstance(document, dict) else None
+        raise RefusedError(400, f"the body must be {form}, but is not JSON: {error}") from error
+    return document.get(name) if isinstance(document, dict) else None
+
+
+def _executors(body: bytes) -> list[str]:
+    ids = _field(body, "executors", '{"executors": [id, ...]}')
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise RefusedError(400, f"executors must be a list of ids as texts, but is {ids!r}")
+    return ids
+
+
+def _target(body: bytes) -> int:
+    target = _field(body, "target", '{"target": n}')
     # bool is an int to Python, but true is no number of executors.
     if (
         not isinstance(target, int)

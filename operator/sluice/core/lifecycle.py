@@ -5,6 +5,7 @@
     driver pod of a former owner, or deleting -> wait until it is gone from the API
     driver ended ------------------------------> record why, remove the pod, back off
     driver cannot start ------------------------> after a while, go back to the last good spec
+    driver runs, its node is cordoned ---------> stop it; the next one starts elsewhere
     driver runs, spec changed: live -----------> the agent takes the new number of executors
                                restart --------> stop it; the next one starts on the same checkpoint
                                migration ------> refuse, keep it running
@@ -30,6 +31,7 @@ from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
 from sluice.core.steps import (
     WAIT,
+    ReplaceExecutors,
     SetExecutors,
     StartDriver,
     StopDriver,
@@ -231,6 +233,9 @@ def _running(
             failure = failures.why_queries_ended(job, report, driver)
             record = failures.counted(job, record, failure, driver.started, now)
         return _stop(record, driver, "its queries have ended")
+    if seen.is_cordoned:
+        record = failures.away(record, Cause.PLANNED_MOVE, now, now)
+        return _stop(record, driver, f"its node {driver.node} is cordoned")
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
         record = replace(record, failures=0)
     phase = _phase_of(driver, report)
@@ -241,6 +246,8 @@ def _running(
         return _stop(record, driver, f"decision {chosen.decision}: {wanted} executors")
     if report is not None and _has_other_executors(report, wanted):
         return Verdict(step=SetExecutors(target=wanted), record=record, phase=phase)
+    if seen.leaving and report is not None and report.phase == "running":
+        return Verdict(step=ReplaceExecutors(ids=seen.leaving), record=record, phase=phase)
     return Verdict(step=WAIT, record=record, phase=phase)
 
 

@@ -151,5 +151,9 @@ class Observed:
     ended: int = 0
     """The newest incarnation of this job whose driver was seen to have ended, also if its pod is gone by now."""
     measured: Measurement | Unmeasured = NOT_CONFIGURED
+    is_cordoned: bool = False
+    """Whether the driver is to leave its node."""
+    leaving: tuple[str, ...] = ()
+    """Spark's ids of the executors that are to leave theirs."""
     decided: Decided | None = None
     """The newest decision on its executors, if one was made since the operator started."""

@@ -39,6 +39,8 @@ class Cause(StrEnum):
     """Its pod ended without a word of how."""
     SPEC_CHANGE = "SpecChange"
     """The operator stopped it to start it otherwise."""
+    PLANNED_MOVE = "PlannedMove"
+    """The operator stopped it because its node was cordoned."""
     RESCALE = "Rescale"
     """The operator stopped it to start it with another number of executors."""
 

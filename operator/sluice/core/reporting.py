@@ -42,7 +42,7 @@ def conditions_of(
         holds(Condition.SPEC_VALID, "Accepted", "The spec can be carried out."),
         _in_force(job),
         _applied(job, verdict.record, seen),
-        _managed(job),
+        _managed(job, seen),
         _checkpoint(job, holder),
         _driver(job, verdict, seen, now),
         _progress(job, verdict, seen, now),
@@ -224,7 +224,7 @@ def _ignored(job: StreamJob, record: Record) -> str:
     return f"{told}. {remedy}." if told else ""
 
 
-def _managed(job: StreamJob) -> Claim:
+def _managed(job: StreamJob, seen: Observed) -> Claim:
     kind = Condition.MANAGED
     if job.paused_by is None:
         return holds(kind, "Acting", "The operator starts, stops and rescales the job as declared.")
@@ -232,6 +232,8 @@ def _managed(job: StreamJob) -> Claim:
         f"{job.paused_by} pauses the job: the operator looks on and reports, but starts, stops and rescales nothing. "
         "Take it away to resume"
     )
+    if seen.is_cordoned and seen.driver is not None:
+        message += f"; the node {seen.driver.node} is cordoned, and a drain of it waits for the driver until then"
     return fails(kind, "Paused", f"{message}.")
 
 

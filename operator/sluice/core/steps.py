@@ -37,13 +37,20 @@ class SetExecutors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceExecutors:
+    """Ask the driver's agent for others in place of these executors, which are named by Spark's ids."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
     """Do nothing before `until`, or until something happens if that is None."""
 
     until: datetime | None = None
 
 
-Step = StartDriver | StopDriver | SetExecutors | Wait
+Step = StartDriver | StopDriver | SetExecutors | ReplaceExecutors | Wait
 WAIT = Wait()
 
 

@@ -29,14 +29,16 @@ _RULES = [
 
 
 def children(
-    job: StreamJob, incarnation: int, *, agent: bytes, key: bytes
+    job: StreamJob, incarnation: int, *, agent: bytes, key: bytes, is_moved: bool = False
 ) -> tuple[tuple[Json, ...], ...]:
     """Everything but the pod, in stages: nobody may be bound to a role that does not exist yet.
 
-    `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from.
+    `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from. `is_moved` says
+    that the operator moves the driver away from a cordoned node, so that nobody else need evict it.
     """
     conf_map, secret = _conf_map(job, incarnation, agent), _secret(job, key)
-    return (_service_account(job), _role(job), conf_map, secret), (_role_binding(job),)
+    budget = (_disruption_budget(job),) if is_moved else ()
+    return (_service_account(job), _role(job), conf_map, secret, *budget), (_role_binding(job),)
 
 
 def agent_token(job_uid: str, key: bytes) -> str:
@@ -82,6 +84,25 @@ def _role_binding(job: StreamJob) -> Json:
         "metadata": names.owned_metadata(job, name),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": job.key.namespace}],
+    }
+
+
+def _disruption_budget(job: StreamJob) -> Json:
+    """Evictions are refused, so that a drain waits until the driver has been moved in order.
+
+    Not maxUnavailable: for that, Kubernetes would ask our scale subresource how many drivers there should be, and be
+    told the number of executors.
+    """
+    labels = {names.JOB_LABEL: job.key.name, names.ROLE_LABEL: names.DRIVER}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": names.owned_metadata(job, names.driver_pod(job.key.name)),
+        "spec": {
+            "minAvailable": 1,
+            "selector": {"matchLabels": labels},
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        },
     }
 
 

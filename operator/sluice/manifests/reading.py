@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from sluice.core.observations import DriverPod, PodPhase, Termination
@@ -30,6 +31,26 @@ def is_running(pod: Json) -> bool:
     return (
         pod.get("status", {}).get("phase") == "Running"
         and "deletionTimestamp" not in pod["metadata"]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorPod:
+    """A running executor pod: Spark's id of it, and where it is."""
+
+    id: str
+    node: str
+    created: datetime
+
+
+def executor_pod(pod: Json) -> ExecutorPod:
+    """An executor pod; Spark gives its id in a label."""
+    metadata = pod["metadata"]
+    created = metadata.get("creationTimestamp")
+    return ExecutorPod(
+        id=metadata.get("labels", {}).get("spark-exec-id", ""),
+        node=pod.get("spec", {}).get("nodeName", ""),
+        created=datetime.fromisoformat(created) if created else datetime.min.replace(tzinfo=UTC),
     )
 
 

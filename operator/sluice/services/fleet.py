@@ -8,7 +8,7 @@ the API server sent, and so has the driver that was made from it.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from sluice.api import convert
@@ -18,6 +18,7 @@ from sluice.core.observations import DriverPod
 from sluice.core.record import Record
 from sluice.errors import InvalidSpec
 from sluice.manifests import names, reading
+from sluice.manifests.reading import ExecutorPod
 from sluice.manifests.status import read_record
 
 Json = dict[str, Any]
@@ -32,7 +33,7 @@ class Fleet:
         self._jobs: dict[JobKey, Json] = {}
         self._declared: dict[JobKey, StreamJob | InvalidSpec] = {}
         self._drivers: dict[JobKey, DriverPod] = {}
-        self._executors: dict[JobKey, set[str]] = {}
+        self._executors: dict[JobKey, dict[str, ExecutorPod]] = {}
         self._ended: dict[JobKey, tuple[str, int]] = {}
         self.claims = Claims()
 
@@ -58,6 +59,18 @@ class Fleet:
     def executors_running(self, key: JobKey) -> int:
         """How many executor pods run."""
         return len(self._executors.get(key, ()))
+
+    def executors(self, key: JobKey) -> tuple[ExecutorPod, ...]:
+        """The executor pods that run."""
+        return tuple(self._executors.get(key, {}).values())
+
+    def on_nodes(self, nodes: Set[str]) -> Iterator[JobKey]:
+        """The jobs that have a driver or executors there."""
+        for key in self if nodes else ():
+            driver = self._drivers.get(key)
+            places = {executor.node for executor in self.executors(key)}
+            if (driver is not None and driver.node in nodes) or not places.isdisjoint(nodes):
+                yield key
 
     def ended(self, key: JobKey) -> int:
         """The newest incarnation of the job whose driver was seen to have ended; 0 if none was."""
@@ -99,7 +112,8 @@ class Fleet:
         if reading.role_of(pod) == names.DRIVER:
             self._see_driver(key, pod)
         elif reading.is_running(pod):
-            self._executors.setdefault(key, set()).add(pod["metadata"]["name"])
+            running = self._executors.setdefault(key, {})
+            running[pod["metadata"]["name"]] = reading.executor_pod(pod)
         else:
             self._lose_executor(key, pod["metadata"]["name"])
         return key
@@ -211,7 +225,7 @@ class Fleet:
     def _lose_executor(self, key: JobKey, name: str) -> None:
         running = self._executors.get(key)
         if running is not None:
-            running.discard(name)
+            running.pop(name, None)
             if not running:
                 del self._executors[key]
 

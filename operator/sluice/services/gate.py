@@ -28,11 +28,16 @@ class LeaderOnly:
         namespace: str | None,
         *,
         selector: str = "",
+        fields: str = "",
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         """Read all objects."""
         async for body in self._cluster.each(
-            resource, namespace, selector=selector, metadata_only=metadata_only
+            resource,
+            namespace,
+            selector=selector,
+            fields=fields,
+            metadata_only=metadata_only,
         ):
             yield body
 

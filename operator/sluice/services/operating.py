@@ -22,6 +22,7 @@ from sluice.ports import (
 )
 from sluice.services.agentkey import agent_key
 from sluice.services.autoscaling import Autoscaler
+from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import Leadership
@@ -104,11 +105,19 @@ class Operator:
             clock=clock,
             told=self._queue.add,
         )
+        self._cordons = Cordons(
+            self._cluster,
+            self.fleet,
+            clock,
+            told=self._queue.add,
+            may_ask=not scope.namespaces,
+        )
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,
             measuring=self._measuring,
             autoscaler=self._autoscaler,
+            cordons=self._cordons,
             statuses=Statuses(ours, self.fleet, clock),
             cluster=ours,
             agents=agents,
@@ -154,6 +163,7 @@ class Operator:
             group.create_task(self._queue.run(self._workers))
             group.create_task(self._poller.queue.run(self._pollers))
             group.create_task(self._measuring.run())
+            group.create_task(self._cordons.run())
             group.create_task(self._autoscaler.queue.run(SCALERS))
 
     async def _begin(self) -> None:
@@ -163,6 +173,7 @@ class Operator:
         self._poller.use_key(key)
         self._reconciler.start_afresh()
         self._autoscaler.start_afresh()
+        await self._cordons.ask()
         for namespace in self._scope.listed:
             await _see_each(self.fleet.see_job, self._cluster.each(STREAM_JOBS, namespace))
             pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)

@@ -17,13 +17,14 @@ from sluice.core.chosen import sized
 from sluice.core.conditions import settle
 from sluice.core.observations import Observed
 from sluice.core.record import Phase, Record
-from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
+from sluice.core.steps import ReplaceExecutors, SetExecutors, StartDriver, StopDriver, Verdict, Wait
 from sluice.errors import AgentUnavailable, Conflict, InvalidSpec
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
 from sluice.manifests.status import read_record, remembered, status_of
 from sluice.ports import (
     CONFIG_MAPS,
+    DISRUPTION_BUDGETS,
     LEASES,
     PODS,
     ROLE_BINDINGS,
@@ -36,6 +37,7 @@ from sluice.ports import (
     Json,
 )
 from sluice.services.autoscaling import Autoscaler
+from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
@@ -56,6 +58,7 @@ _KINDS = {
     "RoleBinding": ROLE_BINDINGS,
     "ConfigMap": CONFIG_MAPS,
     "Secret": SECRETS,
+    "PodDisruptionBudget": DISRUPTION_BUDGETS,
 }
 
 
@@ -69,6 +72,7 @@ class Reconciler:
         poller: Poller,
         measuring: Measuring,
         autoscaler: Autoscaler,
+        cordons: Cordons,
         statuses: Statuses,
         cluster: Cluster,
         agents: Agents,
@@ -81,6 +85,7 @@ class Reconciler:
         self._poller = poller
         self._measuring = measuring
         self._autoscaler = autoscaler
+        self._cordons = cordons
         self._statuses = statuses
         self._cluster = cluster
         self._agents = agents
@@ -154,12 +159,23 @@ class Reconciler:
             executors_running=self._fleet.executors_running(key),
             measured=self._measuring.of(key),
             decided=self._autoscaler.decided(key),
+            leaving=self._leaving(key),
             ended=self._fleet.ended(key),
         )
         if driver is None or driver.deleting or driver.is_over or driver.started is None:
             return seen
         report, silence = self._poller.report(key, driver)
-        return replace(seen, report=report, silence=silence)
+        is_cordoned = self._cordons.concern(driver.node, driver.created)
+        return replace(seen, report=report, silence=silence, is_cordoned=is_cordoned)
+
+    def _leaving(self, key: JobKey) -> tuple[str, ...]:
+        return tuple(
+            sorted(
+                executor.id
+                for executor in self._fleet.executors(key)
+                if executor.id and self._cordons.concern(executor.node, executor.created)
+            )
+        )
 
     async def _remember(
         self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed
@@ -186,7 +202,9 @@ class Reconciler:
                     PODS, job.key.namespace, name, uid=uid, by_force=by_force
                 )
             case SetExecutors(target=target):
-                await self._set_executors(job, target, seen)
+                await self._tell_agent(job, seen, target=target)
+            case ReplaceExecutors(ids=ids):
+                await self._tell_agent(job, seen, leaving=ids)
             case Wait():
                 pass
             case _:
@@ -196,7 +214,14 @@ class Reconciler:
         incarnation = step.incarnation
         is_ours = await self._pass_on(job, step)
         job = sized(job, record.chosen)
-        for stage in children.children(job, incarnation, agent=self._agent, key=self._key):
+        stages = children.children(
+            job,
+            incarnation,
+            agent=self._agent,
+            key=self._key,
+            is_moved=self._cordons.are_known,
+        )
+        for stage in stages:
             await asyncio.gather(*(self._have(body, incarnation) for body in stage))
         try:
             pod = await self._cluster.create(PODS, driver_pod(job, incarnation))
@@ -246,14 +271,24 @@ class Reconciler:
         for item in reporting.news(record, counted):
             await self._statuses.announce(job.key, job.uid, item)
 
-    async def _set_executors(self, job: StreamJob, target: int, seen: Observed) -> None:
+    async def _tell_agent(
+        self,
+        job: StreamJob,
+        seen: Observed,
+        *,
+        target: int | None = None,
+        leaving: tuple[str, ...] = (),
+    ) -> None:
         assert seen.driver is not None
         assert seen.driver.address is not None
         token = children.agent_token(job.uid, self._key)
         try:
-            await self._agents.set_executors(seen.driver.address, token, target)
+            if target is not None:
+                await self._agents.set_executors(seen.driver.address, token, target)
+            if leaving:
+                await self._agents.decommission(seen.driver.address, token, leaving)
         except AgentUnavailable as error:
-            log.warning("cannot set the number of executors: %s", error)
+            log.warning("cannot change the executors: %s", error)
 
     async def _report_invalid(
         self,

@@ -15,7 +15,7 @@ from sluice.core.failures import backoff
 from sluice.core.observations import AgentReport, Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
-from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
+from sluice.core.steps import ReplaceExecutors, SetExecutors, StartDriver, StopDriver, Verdict, Wait
 from tests.support.jobs import NOW, driver, job, query, report
 
 RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
@@ -322,6 +322,18 @@ def test_an_executor_that_registers_after_the_number_was_lowered_is_removed() ->
     late = report(target=2, registered=3)
     verdict = look(of, STARTED, Observed(driver=driver(of), report=late))
     assert verdict.step == SetExecutors(target=2)
+
+
+def test_executors_are_replaced_only_once_their_number_is_right_and_spark_is_there() -> None:
+    of = job()
+    for told, step in (
+        (report(), ReplaceExecutors(ids=("1",))),
+        (report(target=5), SetExecutors(target=2)),
+        (report(phase="starting"), Wait()),
+        (None, Wait()),
+    ):
+        seen = Observed(driver=driver(of), report=told, leaving=("1",))
+        assert look(of, STARTED, seen).step == step
 
 
 def test_a_checkpoint_that_another_job_has_keeps_the_driver_from_starting() -> None:

@@ -87,7 +87,7 @@ class FailureStatus(Model):
 class RecoveryStatus(Model):
     """One time that the stream was away; all stages in seconds since it began."""
 
-    cause: str = Field(description="DriverLoss, NodeLoss or SpecChange.")
+    cause: str = Field(description="DriverLoss, NodeLoss, SpecChange, Rescale or PlannedMove.")
     incarnation: int = Field(description="The first driver that could end it.")
     began: str = Field(description="When the driver ended, or was asked to stop.")
     detection: float | None = Field(None, description="Until the operator saw it.")

@@ -59,6 +59,7 @@ WHERE_JOBS_ARE = (
     *_rights("coordination.k8s.io", "leases", "create get patch update"),
     *_rights("", "events", "create"),
     *_rights(_RBAC, "roles rolebindings", "create patch"),
+    *_rights("policy", "poddisruptionbudgets", "create patch"),
 )
 """What the chart grants the operator in each namespace that it looks after."""
 

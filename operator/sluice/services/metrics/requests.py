@@ -25,12 +25,17 @@ class MeasuredCluster:
         namespace: str | None,
         *,
         selector: str = "",
+        fields: str = "",
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         """Read all objects, counted once whatever the number of pages and with the time that the reader takes."""
         with self._instruments.requesting("list", resource.plural):
             async for body in self._cluster.each(
-                resource, namespace, selector=selector, metadata_only=metadata_only
+                resource,
+                namespace,
+                selector=selector,
+                fields=fields,
+                metadata_only=metadata_only,
             ):
                 yield body
 

@@ -1,0 +1,184 @@
+"""A cordoned node is left in order: the driver is moved, executors are replaced, and nothing moves twice."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.core.application import JobKey
+from sluice.errors import ClusterUnavailable
+from sluice.manifests import names
+from sluice.ports import DISRUPTION_BUDGETS, NODES, PODS
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import NOW, report
+from tests.support.virtual_time import in_virtual_time
+from tests.support.world import World, world
+from tests.unit.services.test_reconciling import ASKED_TO_STOP, started
+
+KEY = JobKey("shop", "clicks")
+
+
+def node(cluster: MemoryCluster, name: str = "node-1", *, is_cordoned: bool = True) -> None:
+    """Somebody cordons a node, or uncordons it."""
+    spec = {"unschedulable": True} if is_cordoned else {}
+    cluster.put(NODES, {"metadata": {"name": name}, "spec": spec})
+
+
+def executor(here: World, number: int, place: str, **metadata: Any) -> None:
+    """An executor runs on a node."""
+    labels = {
+        **names.labels("clicks", names.EXECUTOR, 1),
+        "spark-exec-id": str(number),
+    }
+    body = {
+        "metadata": {
+            "name": f"exec-{number}",
+            "namespace": "shop",
+            "labels": labels,
+            "creationTimestamp": NOW.isoformat(),
+            **metadata,
+        },
+        "spec": {"nodeName": place},
+        "status": {"phase": "Running"},
+    }
+    here.fleet.see_pod(here.cluster.put(PODS, body))
+
+
+@in_virtual_time
+async def test_a_driver_on_a_cordoned_node_is_stopped_in_order_and_started_again() -> None:
+    async with world() as here:
+        await started(here)
+        node(here.cluster)
+        await here.cordons.ask()
+        await here.look()
+        assert here.cluster.writes == ASKED_TO_STOP
+        status = here.cluster.status()
+        assert status["stopping"] == "its node node-1 is cordoned"
+        assert status["recoveries"]["present"]["cause"] == "PlannedMove"
+        here.gone()
+        await here.look()
+        assert here.cluster.status()["incarnation"] == 2
+        assert here.cluster.status()["failures"].get("inARow", 0) == 0
+
+
+@in_virtual_time
+async def test_a_successor_goes_on_with_a_move() -> None:
+    async with world() as here:
+        await started(here)
+        node(here.cluster)
+        await here.cordons.ask()
+        here.cluster.refuse("delete", PODS, ClusterUnavailable("timeout"))
+        with pytest.raises(ClusterUnavailable):
+            await here.look()
+    async with world(here.cluster) as successor:
+        await successor.cordons.ask()
+        successor.watch()
+        await successor.look()
+        await successor.answers(report())
+        await successor.look()
+        assert here.cluster.writes[-1] == "delete pods/clicks-driver"
+
+
+@in_virtual_time
+async def test_a_driver_that_was_put_on_a_cordoned_node_afterwards_is_left_there() -> None:
+    async with world() as here:
+        node(here.cluster)
+        await here.cordons.ask()
+        here.clock.now = lambda: NOW + timedelta(minutes=1)  # type: ignore[method-assign]
+        assert here.cordons.concern("node-1", NOW)
+        assert not here.cordons.concern("node-1", NOW + timedelta(seconds=1))
+        assert not here.cordons.concern("node-2", NOW)
+        assert not here.cordons.concern(None, NOW)
+
+
+@in_virtual_time
+async def test_a_node_that_is_uncordoned_concerns_nobody_any_more() -> None:
+    async with world() as here:
+        node(here.cluster)
+        await here.cordons.ask()
+        node(here.cluster, is_cordoned=False)
+        await here.cordons.ask()
+        assert not here.cordons.concern("node-1", NOW)
+
+
+@in_virtual_time
+async def test_executors_on_a_cordoned_node_are_replaced_by_their_ids() -> None:
+    async with world() as here:
+        await started(here)
+        for number, place in ((1, "node-2"), (2, "node-3"), (10, "node-2")):
+            executor(here, number, place)
+        late = (NOW + timedelta(hours=1)).isoformat()
+        executor(here, 11, "node-2", creationTimestamp=late)
+        node(here.cluster, "node-2")
+        await here.cordons.ask()
+        await here.look()
+        assert here.agents.leaving == [("1", "10")]
+        assert "delete pods/clicks-driver" not in here.cluster.writes
+
+
+@in_virtual_time
+async def test_an_agent_that_replaces_no_executor_holds_nothing_up() -> None:
+    async with world() as here:
+        await started(here)
+        executor(here, 1, "node-2")
+        node(here.cluster, "node-2")
+        await here.cordons.ask()
+        here.agents.reports.clear()
+        await here.look()
+        assert here.agents.leaving == []
+
+
+@in_virtual_time
+async def test_the_jobs_of_a_newly_cordoned_node_are_looked_at_once() -> None:
+    async with world() as here:
+        await started(here)
+        executor(here, 1, "node-2")
+        here.told.clear()
+        node(here.cluster, "node-2")
+        await here.cordons.ask()
+        await here.cordons.ask()
+        node(here.cluster, "node-9")
+        await here.cordons.ask()
+        assert here.told == [KEY]
+
+
+@in_virtual_time
+async def test_without_an_answer_what_is_known_stays() -> None:
+    async with world() as here:
+        node(here.cluster)
+        await here.cordons.ask()
+        assert here.cordons.are_known
+        here.cluster.refuse("list", NODES, ClusterUnavailable("403: nodes is forbidden"))
+        await here.cordons.ask()
+        assert here.cordons.concern("node-1", NOW)
+        assert not here.cordons.are_known
+
+
+@in_virtual_time
+async def test_evictions_of_drivers_are_refused_only_where_they_are_moved() -> None:
+    async with world() as here:
+        await here.declare()
+        assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is None
+    async with world(MemoryCluster()) as here:
+        await here.cordons.ask()
+        await here.declare()
+        budget = here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver")
+        assert budget is not None
+        assert budget["spec"]["minAvailable"] == 1
+        pod = here.cluster.pod()
+        assert pod is not None
+        wanted = budget["spec"]["selector"]["matchLabels"]
+        assert wanted.items() <= pod["metadata"]["labels"].items()
+
+
+@in_virtual_time
+async def test_a_paused_job_stays_and_says_that_a_drain_waits() -> None:
+    async with world() as here:
+        await started(here, annotations={"sluice.dev/paused": "false"})
+        node(here.cluster)
+        await here.cordons.ask()
+        await here.declare(annotations={"sluice.dev/paused": "true"})
+        assert here.cluster.pod() is not None
+        assert "delete pods/clicks-driver" not in here.cluster.writes
+        told = {one["type"]: one["message"] for one in here.cluster.status()["conditions"]}
+        assert "node-1 is cordoned, and a drain of it waits" in told["Managed"]
