@@ -187,7 +187,8 @@ async def test_another_operator_goes_on_with_what_was_learned_and_chosen() -> No
         assert course is not None
         points = course.watcher.experience.models.capacity.points
         for (executors, rate), (before, known) in zip(points, learned, strict=False):
-            assert (executors, rate) == (before, pytest.approx(known, rel=1e-3))
+            assert executors == before
+            assert rate == pytest.approx(known, rel=1e-3)
         assert len(points) >= len(learned) > 0
 
 
