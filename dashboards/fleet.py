@@ -16,6 +16,7 @@ from dashboards.panels import (
 _SELECTED = '{namespace=~"$namespace", job=~"$job"}'
 _ALL_BOUNDS = '{namespace=~"$namespace", job=~"$job", sli="all"}'
 _READY = '{namespace=~"$namespace", job=~"$job", type="Ready"}'
+_KEPT = '{namespace=~"$namespace", job=~"$job", outcome="kept"}'
 _NONE_IS_GOOD: Limits = ((None, "green"), (1, "red"))
 _BUDGET: Limits = ((None, "red"), (0, "yellow"), (0.25, "green"))
 _MINUTES: Limits = ((None, "green"), (60, "yellow"), (300, "red"))
@@ -221,6 +222,31 @@ _TRENDS = Row(
             ),
             unit=Unit.COUNT,
             limits=((None, "green"), (10, "yellow"), (50, "red")),
+        ),
+        Panel(
+            title="Rescales per day",
+            description="Changes of the executors that the operator has decided in the last day, of scaled jobs.",
+            queries=(
+                Query(
+                    "topk(10, sum by (namespace, job) "
+                    f"(increase(sluice_job_rescales_total{_SELECTED}[1d])))",
+                    "{{namespace}}/{{job}}",
+                ),
+            ),
+            unit=Unit.COUNT,
+            limits=((None, "green"), (50, "yellow"), (200, "red")),
+        ),
+        Panel(
+            title="Kept decisions per day",
+            description="Wishes for other executors that were not done in the last day, by the guard that kept them.",
+            queries=(
+                Query(
+                    f"sum by (guard) (increase(sluice_job_decisions_total{_KEPT}[1d]))",
+                    "{{guard}}",
+                ),
+            ),
+            unit=Unit.COUNT,
+            kind=Kind.STACK,
         ),
     ),
 )

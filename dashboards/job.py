@@ -14,6 +14,7 @@ from dashboards.panels import (
 
 _JOB = '{namespace="$namespace", job="$job"}'
 _ALL_BOUNDS = '{namespace="$namespace", job="$job", sli="all"}'
+_CAUGHT_UP = '{namespace="$namespace", job="$job", stage="caughtUp", cause=~"DriverLoss|NodeLoss"}'
 _HOLDS: Limits = ((None, "red"), (1, "green"))
 _MINUTES: Limits = ((None, "green"), (60, "yellow"), (300, "red"))
 
@@ -24,6 +25,19 @@ def _latency(quantile: float) -> Query:
     # Of no rows at all, a quantile would be NaN.
     some = f"and on () sum(rate({name}_count{_JOB}[5m])) > 0"
     return Query(f"histogram_quantile({quantile}, {rows} {some})", f"p{100 * quantile:g}")
+
+
+def _foreseen(bound: str) -> str:
+    """What was expected of the present moment."""
+    return f"max(sluice_job_forecast_rows_per_second{_bound(bound)} offset 5m)"
+
+
+def _capacity(bound: str) -> str:
+    return f"max(sluice_job_capacity_rows_per_second{_bound(bound)})"
+
+
+def _bound(bound: str) -> str:
+    return f'{{namespace="$namespace", job="$job", bound="{bound}"}}'
 
 
 _OBJECTIVE = Row(
@@ -244,16 +258,91 @@ _STATE = Row(
     ),
 )
 
+_SCALING = Row(
+    "Scaling, where spec.scaling.mode is not Off",
+    (
+        Panel(
+            title="Load and forecast",
+            description="Rows that arrive, what was expected of this moment five minutes before, with the range in "
+            "which four of five should lie, and what the present executors can process.",
+            queries=(
+                Query(f"sum(sluice_query_arrival_rows_per_second{_JOB})", "arriving"),
+                Query(_foreseen("rate"), "expected"),
+                Query(_foreseen("low"), "expected at least"),
+                Query(_foreseen("high"), "expected at most"),
+                Query(_capacity("rate"), "capacity"),
+                Query(_capacity("low"), "capacity at least"),
+            ),
+            unit=Unit.ROWS_PER_SECOND,
+            width=12,
+        ),
+        Panel(
+            title="Executors, wished for and there",
+            description="What the policy wishes for, what its guards leave of that, what the job is to have, and pods "
+            "that run. A wish apart from the decision is kept by a guard.",
+            queries=(
+                Query(f"max(sluice_job_policy_executors{_JOB})", "wished for"),
+                Query(f"max(sluice_job_decided_executors{_JOB})", "decided"),
+                Query(f"max(sluice_job_executors_wanted{_JOB})", "to have"),
+                Query(f"max(sluice_job_executors_running{_JOB})", "running"),
+            ),
+            unit=Unit.COUNT,
+            width=12,
+        ),
+        Panel(
+            title="Recovery, expected and measured",
+            description="How long a lost driver would take now at the worst moment of the horizon, what was expected "
+            "when one was last lost, how long the last recovery took, and the target.",
+            queries=(
+                Query(f"max(sluice_job_expected_recovery_seconds{_JOB})", "expected now"),
+                Query(
+                    f"max(sluice_job_last_loss_expected_recovery_seconds{_JOB})", "expected then"
+                ),
+                Query(f"max(sluice_job_last_recovery_seconds{_CAUGHT_UP})", "measured"),
+                Query(f"max(sluice_job_recovery_target_seconds{_JOB})", "target"),
+            ),
+            unit=Unit.SECONDS,
+        ),
+        Panel(
+            title="Latency, expected and measured",
+            description="What the newest decision expects at the objective's percentile, p95 of five minutes, and the "
+            "bound.",
+            queries=(
+                Query(f"max(sluice_job_expected_latency_seconds{_JOB})", "expected"),
+                _latency(0.95),
+                Query(f"max(sluice_job_slo_latency_bound_seconds{_JOB})", "bound"),
+            ),
+            unit=Unit.SECONDS,
+        ),
+        Panel(
+            title="Decisions per hour",
+            description="What became of the policy's wishes; those that were kept are told with the guard.",
+            queries=(
+                Query(
+                    f"sum by (outcome, guard) (increase(sluice_job_decisions_total{_JOB}[1h]))",
+                    "{{outcome}} {{guard}}",
+                ),
+            ),
+            unit=Unit.COUNT,
+            kind=Kind.STACK,
+        ),
+    ),
+)
+
 JOB = Dashboard(
     name="job",
     title="Sluice / Job",
     description="One streaming job: objective, load, latency, lag, executors, state.",
     selection=Selection.ONE,
-    rows=(_OBJECTIVE, _FLOW, _BATCHES, _RUNNING, _STATE),
+    rows=(_OBJECTIVE, _FLOW, _SCALING, _BATCHES, _RUNNING, _STATE),
     events=(
         Event(
             title="Driver starts",
             expression=f"changes(max(sluice_job_driver_starts_total{_JOB})[1m:15s]) > 0",
+        ),
+        Event(
+            title="Rescales",
+            expression=f"changes(max(sluice_job_executors_wanted{_JOB})[1m:15s]) > 0",
         ),
     ),
 )

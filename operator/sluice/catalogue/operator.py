@@ -1,6 +1,7 @@
 """What the operator exports: of its own process, of all jobs together, and of each job.
 
-What is told of each job is what the operator has seen and written last, so it goes on while a driver is down.
+What is told of each job is what the operator has seen and written last, so it goes on while a driver is down. What is
+foreseen is told of jobs that are scaled only.
 """
 
 from sluice.catalogue.metric import Metric, Scope
@@ -88,6 +89,44 @@ LAST_COMMIT = _job.gauge(
 )
 EXECUTORS_WANTED = _job.gauge("sluice_job_executors_wanted", "Executors that the job should have")
 EXECUTORS_RUNNING = _job.gauge("sluice_job_executors_running", "Executor pods that run")
+EXECUTORS_DESIRED = _job.gauge(
+    "sluice_job_policy_executors",
+    "Executors that the policy wished for in the newest decision, whatever kept it from having them",
+)
+EXECUTORS_DECIDED = _job.gauge(
+    "sluice_job_decided_executors", "Executors that the newest decision leaves of that wish"
+)
+EXPECTED_LATENCY = _job.gauge(
+    "sluice_job_expected_latency_seconds",
+    "Latency, at the objective's percentile, that the newest decision expects",
+)
+EXPECTED_RECOVERY = _job.gauge(
+    "sluice_job_expected_recovery_seconds",
+    "Recovery from a lost driver that the newest decision expects, at the worst moment of its horizon",
+)
+DECISIONS = _job.counter(
+    "sluice_job_decisions_total",
+    "Decisions: changed, held (nothing else was wished for), or kept from a wish by a guard",
+    "outcome",
+    "guard",
+)
+RESCALES = _job.counter(
+    "sluice_job_rescales_total", "Changes of the executors that were decided, by their way", "path"
+)
+FORECAST = _job.gauge(
+    "sluice_job_forecast_rows_per_second",
+    "Load that is expected in five minutes (rate), and the range in which four of five lie (low, high)",
+    "bound",
+)
+CAPACITY = _job.gauge(
+    "sluice_job_capacity_rows_per_second",
+    "What the present executors can process by what was learned (rate), and the range of its error (low, high)",
+    "bound",
+)
+PREDICTED_RECOVERY = _job.gauge(
+    "sluice_job_last_loss_expected_recovery_seconds",
+    "Recovery that was expected when a driver was last lost, to compare with the last recovery",
+)
 SLO_OBJECTIVE = _job.gauge(
     "sluice_job_slo_objective_ratio", "Share of the time in which the bounds are to hold"
 )
@@ -123,6 +162,15 @@ JOB_METRICS: tuple[Metric, ...] = (
     LAST_COMMIT,
     EXECUTORS_WANTED,
     EXECUTORS_RUNNING,
+    EXECUTORS_DESIRED,
+    EXECUTORS_DECIDED,
+    EXPECTED_LATENCY,
+    EXPECTED_RECOVERY,
+    DECISIONS,
+    RESCALES,
+    FORECAST,
+    CAPACITY,
+    PREDICTED_RECOVERY,
     SLO_OBJECTIVE,
     SLO_WINDOW,
     SLO_LATENCY_BOUND,

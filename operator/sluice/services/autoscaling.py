@@ -19,6 +19,7 @@ from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.storing import Record as Stored
 from sluice.core.forecasting.forecast import Forecast
+from sluice.core.foreseen import foreseen
 from sluice.core.learning.remembering import memory_of, recalled
 from sluice.core.learning.watching import HISTORY, Watcher
 from sluice.core.record import Record
@@ -140,7 +141,7 @@ class Autoscaler:
         course.notebook = course.notebook.with_decision(decided.id, stored.to_data(), keep=changes)
         course.watcher.decided(decision, now.timestamp())
         await self._write_down(job, course)
-        course.decided = decided
+        course.has_decided(decided, foreseen(situation))
         with logs.about(decision=decided.id):
             log.log(
                 logging.INFO if changes else logging.DEBUG,

@@ -1,13 +1,15 @@
 """The course of one job that is scaled: what is seen of it from report to report, and learned by that."""
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sluice.core import autoscaling
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided, wanted_executors
+from sluice.core.foreseen import Foreseen
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.watching import Watcher
 from sluice.core.modelling.capacity import CapacityModel
@@ -32,8 +34,33 @@ MINUTE = 60.0
 
 
 @dataclass
+class Tally:
+    """What was decided so far: by outcome and guard, and by the way of a rescale."""
+
+    decisions: Counter[tuple[str, str]] = field(
+        default_factory=lambda: Counter({("changed", ""): 0, ("held", ""): 0})
+    )
+    rescales: Counter[Path] = field(default_factory=lambda: Counter(dict.fromkeys(Path, 0)))
+
+    def count(self, decided: Decided) -> None:
+        """One more decision."""
+        decision = decided.decision
+        if decision.veto is not None:
+            self.decisions["kept", decision.veto.guard] += 1
+        elif decision.executors == decided.before:
+            self.decisions["held", ""] += 1
+        else:
+            self.decisions["changed", ""] += 1
+        if decision.executors != decided.before:
+            self.rescales[decision.path] += 1
+
+
+@dataclass
 class Course:
-    """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision."""
+    """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
+
+    `predicted_recovery` is what was expected when a driver was last lost, in seconds.
+    """
 
     uid: str
     watcher: Watcher
@@ -43,6 +70,9 @@ class Course:
     report: AgentReport | None = None
     away_since: datetime | None = None
     decided: Decided | None = None
+    foreseen: Foreseen = field(default_factory=Foreseen)
+    predicted_recovery: float | None = None
+    tally: Tally = field(default_factory=Tally)
 
     def hear(self, job: StreamJob, report: AgentReport) -> None:
         """Take in a report, unless it comes so soon that it says nothing new."""
@@ -61,6 +91,11 @@ class Course:
         self._notice_lost_executors(before, at)
         self.watcher.saw(self.sight.scrape, at)
         self.watcher.history = thinned(self.watcher.history, at - FINE)
+
+    def has_decided(self, decided: Decided, expected: Foreseen) -> None:
+        """Take in the newest decision, and what was foreseen with it."""
+        self.decided, self.foreseen = decided, expected
+        self.tally.count(decided)
 
     def follow(self, job: StreamJob, record: Record, now: float) -> None:
         """Take in what has become of the job: other numbers of executors, and drivers that are gone."""
@@ -81,6 +116,8 @@ class Course:
     def _lose_driver(self, cause: Away, at: float) -> None:
         match cause:
             case Away.DRIVER_LOSS | Away.NODE_LOSS:
+                if self.decided is not None:
+                    self.predicted_recovery = self.decided.decision.expected_recovery
                 self.watcher.failed(Cause.DRIVER_LOSS, at)
             case _:
                 self.watcher.failed(Cause.RESCALE_RESTART, at)

@@ -82,8 +82,6 @@ class Operator:
         self._workers = workers
         self._pollers = pollers
         self.fleet = Fleet()
-        self._jobs = JobsCollector(self.fleet)
-        self.registry.register(self._jobs)
         self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile, fields=lambda key: key.fields)
         self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._heard)
         self._measuring = Measuring(metrics, self.fleet, clock, namespaces=scope.namespaces)
@@ -112,6 +110,8 @@ class Operator:
             told=self._queue.add,
             may_ask=not scope.namespaces,
         )
+        self._jobs = JobsCollector(self.fleet, self._autoscaler.course)
+        self.registry.register(self._jobs)
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,

@@ -1,7 +1,7 @@
 """What the operator exports of itself and of its jobs, and when it tells of them."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,13 +11,18 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sluice import catalogue
 from sluice.catalogue.metric import Type
+from sluice.core.application import JobKey
+from sluice.core.deciding.decision import Veto
 from sluice.errors import ClusterUnavailable, Conflict
 from sluice.ports import STREAM_JOBS
+from sluice.services.autoscaling import Autoscaler
+from sluice.services.courses import Course
 from sluice.services.fleet import Fleet
 from sluice.services.metrics.jobs import JobsCollector
 from sluice.services.operating import Operator, Scope
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
+from tests.support.courses import FORESEEN, course, decided
 from tests.support.forecasts import LocalForecasts
 from tests.support.jobs import NOW, resource
 from tests.support.virtual_time import VirtualClock, in_virtual_time
@@ -46,6 +51,12 @@ STATUS = {
         ],
     },
     "executors": {"wanted": 4, "running": 1},
+    "decision": {
+        "wanted": 3,
+        "executors": 4,
+        "expectedLatency": 1.25,
+        "expectedRecovery": 70.5,
+    },
     "checkpoint": {"committedAt": "2026-03-01T12:00:30.000Z"},
     "conditions": [
         {"type": "Ready", "status": "True", "reason": "Running"},
@@ -97,6 +108,17 @@ def samples(registry: CollectorRegistry, name: str) -> dict[tuple[str, ...], flo
     }
 
 
+def scaled() -> Course:
+    """A course with all there is to tell of it."""
+    seen = course()
+    seen.has_decided(decided(2, 4), FORESEEN)
+    kept = decided(4, 4, wanted=3, veto=Veto("cool-down", "so soon"))
+    expected = replace(kept.decision, expected_latency=1.25, expected_recovery=70.5)
+    seen.has_decided(replace(kept, decision=expected), FORESEEN)
+    seen.predicted_recovery = 38.5
+    return seen
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """A fleet, and the registry that tells of its jobs."""
@@ -108,7 +130,7 @@ class Told:
 def told_job() -> Told:
     """One job that has all there is to tell of it."""
     fleet, registry = Fleet(), CollectorRegistry()
-    collector = JobsCollector(fleet)
+    collector = JobsCollector(fleet, {JobKey("shop", "clicks"): scaled()}.get)
     collector.leads = True
     registry.register(collector)
     fleet.see_job({**resource(slo=SLO, recovery={"target": "3m"}), "status": STATUS})
@@ -138,6 +160,24 @@ def told_job() -> Told:
         ("sluice_job_last_commit_timestamp_seconds", {(): NOW.timestamp() + 30}),
         ("sluice_job_executors_wanted", {(): 4}),
         ("sluice_job_executors_running", {(): 2}),
+        ("sluice_job_policy_executors", {(): 3}),
+        ("sluice_job_decided_executors", {(): 4}),
+        ("sluice_job_expected_latency_seconds", {(): 1.25}),
+        ("sluice_job_expected_recovery_seconds", {(): 70.5}),
+        (
+            "sluice_job_decisions_total",
+            {("", "changed"): 1, ("", "held"): 0, ("cool-down", "kept"): 1},
+        ),
+        ("sluice_job_rescales_total", {("Live",): 1, ("Restart",): 0}),
+        (
+            "sluice_job_forecast_rows_per_second",
+            {("rate",): 900, ("low",): 800, ("high",): 1000},
+        ),
+        (
+            "sluice_job_capacity_rows_per_second",
+            {("rate",): 2000, ("low",): 1800, ("high",): 2200},
+        ),
+        ("sluice_job_last_loss_expected_recovery_seconds", {(): 38.5}),
         ("sluice_job_slo_objective_ratio", {(): 0.99}),
         ("sluice_job_slo_window_seconds", {(): 28 * 86400}),
         ("sluice_job_slo_latency_bound_seconds", {(): 6}),
@@ -166,6 +206,7 @@ def test_what_a_job_does_not_declare_is_left_out() -> None:
     }
     assert "plain" in of_jobs["sluice_job_phase"]
     assert "plain" not in of_jobs["sluice_job_slo_objective_ratio"]
+    assert "plain" not in of_jobs["sluice_job_decisions"]
     assert "plain" not in of_jobs["sluice_job_last_commit_timestamp_seconds"]
 
 
@@ -178,9 +219,11 @@ def test_a_duration_of_other_rules_is_not_known() -> None:
 
 
 @in_virtual_time
-async def test_the_operator_exports_the_catalogue_s_part() -> None:
+async def test_the_operator_exports_the_catalogue_s_part(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = MemoryCluster()
     cluster.put(STREAM_JOBS, {**resource(slo=SLO, recovery={"target": "3m"}), "status": STATUS})
+    monkeypatch.setattr(Autoscaler, "course", lambda *_: scaled())
+    monkeypatch.setattr(Autoscaler, "decided", lambda *_: scaled().decided)
     operator, task = await started(cluster)
     operator.job_changed(resource("refused", checkpoint={"claim": "one"}))
     cluster.refuse("apply", STREAM_JOBS, ClusterUnavailable("gone"))

@@ -22,21 +22,23 @@ from sluice.core.application import JobKey
 from sluice.core.objectives.indicators import weights
 from sluice.core.quantities import duration
 from sluice.core.record import Phase
+from sluice.services.courses import Course
 from sluice.services.fleet import Fleet
+from sluice.services.metrics import scaling
+from sluice.services.metrics.scaling import Labelled
 
 Family = CounterMetricFamily | GaugeMetricFamily
-Labelled = tuple[tuple[str, ...], float | None]
-
 UNSEEN = "Unseen"
 """The phase of a job that has no status yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One job: its resource as last seen, and how many executors run."""
+    """One job: its resource as last seen, how many executors run, and what is known of it if it is scaled."""
 
     resource: Mapping[str, Any]
     executors_running: int
+    course: Course | None = None
 
     @property
     def phase(self) -> str:
@@ -62,8 +64,10 @@ class View:
 class JobsCollector(Collector):
     """The metrics of all jobs, from the process that leads: two that tell the same would count double."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, course: Callable[[JobKey], Course | None]) -> None:
+        """`course` gives what is known of a job that is scaled."""
         self._fleet = fleet
+        self._course = course
         self.leads = False
 
     def collect(self) -> Iterator[Family]:
@@ -73,11 +77,13 @@ class JobsCollector(Collector):
         yield self._by_phase()
         for metric, read in _READERS:
             yield self._family(metric, read)
+        for metric, read_course in scaling.READERS:
+            yield self._family(metric, _scaled(read_course))
 
     def describe(self) -> Iterator[Family]:
         """All names, for the registry's check against duplicates."""
         yield _empty(catalogue.JOBS)
-        for metric, _ in _READERS:
+        for metric, _ in (*_READERS, *scaling.READERS):
             yield _empty(metric)
 
     def _by_phase(self) -> Family:
@@ -100,7 +106,8 @@ class JobsCollector(Collector):
             resource = self._fleet.job(key)
             if resource is not None:
                 running = self._fleet.executors_running(key)
-                yield key, View(resource=resource, executors_running=running)
+                course = self._course(key)
+                yield key, View(resource=resource, executors_running=running, course=course)
 
 
 def _moment(text: str | None) -> float | None:
@@ -119,6 +126,13 @@ def _seconds(text: str | None) -> float | None:
 def _one(read: Callable[[View], float | None]) -> Callable[[View], Iterator[Labelled]]:
     """A metric with no labels but the job's."""
     return lambda view: iter([((), read(view))])
+
+
+def _scaled(
+    read: Callable[[Course], Iterator[Labelled]],
+) -> Callable[[View], Iterator[Labelled]]:
+    """A metric of the jobs that are scaled."""
+    return lambda view: read(view.course) if view.course is not None else iter(())
 
 
 def _phase(view: View) -> Iterator[Labelled]:
@@ -156,6 +170,10 @@ _READERS: tuple[tuple[Metric, Callable[[View], Iterator[Labelled]]], ...] = (
     (catalogue.LAST_COMMIT, _one(lambda view: _moment(view.told("checkpoint", "committedAt")))),
     (catalogue.EXECUTORS_WANTED, _one(lambda view: view.told("executors", "wanted"))),
     (catalogue.EXECUTORS_RUNNING, _one(lambda view: view.executors_running)),
+    (catalogue.EXECUTORS_DESIRED, _one(lambda view: view.told("decision", "wanted"))),
+    (catalogue.EXECUTORS_DECIDED, _one(lambda view: view.told("decision", "executors"))),
+    (catalogue.EXPECTED_LATENCY, _one(lambda view: view.told("decision", "expectedLatency"))),
+    (catalogue.EXPECTED_RECOVERY, _one(lambda view: view.told("decision", "expectedRecovery"))),
     (catalogue.SLO_OBJECTIVE, _one(lambda view: view.declared("slo", "objective"))),
     (catalogue.SLO_WINDOW, _one(lambda view: _seconds(view.declared("slo", "window")))),
     (
