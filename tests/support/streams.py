@@ -1,6 +1,5 @@
 """A stream as its agent would tell of it: rows arrive evenly, and a batch follows the other."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -19,10 +18,15 @@ class Stream:
     executors: int = 2
     target: int | None = None
     incarnation: int = 1
+    first: datetime = NOW
     _committed: float = field(default_factory=NOW.timestamp)
     _lag: float = 0.0
     _batches: list[BatchReport] = field(default_factory=list)
     _next: int = 0
+
+    def starts_at(self, now: datetime) -> None:
+        """Its first batch begins now."""
+        self.first, self._committed = now, now.timestamp()
 
     def told(self, now: datetime) -> AgentReport:
         """What the agent tells at a moment."""
@@ -59,8 +63,3 @@ class Stream:
             self._batches.append(batch)
             self._committed, self._next = batch.end, self._next + 1
             self._lag = max(0.0, self._lag - rows) + self.arriving * seconds
-
-
-def telling(stream: Stream) -> Callable[[datetime], AgentReport]:
-    """For `MemoryAgents.reports`."""
-    return stream.told

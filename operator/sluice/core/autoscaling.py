@@ -21,6 +21,9 @@ LEAD = 300.0
 LATENESS = 5.0
 """Seconds of an executor's work that may wait before `keda-lag` adds another."""
 
+NEVER = 1e9
+"""Seconds: 31 years, and a number in JSON, too."""
+
 PERCENTILE = 0.95
 """Of the latency that is decided by, where no bound is declared."""
 
@@ -63,9 +66,9 @@ def settings_of(
 
 
 def seconds_unseen(told: Measurement | Unmeasured, now: datetime) -> float:
-    """The age of what the metrics' server has of a job; infinite where it has nothing."""
+    """The age of what the metrics' server has of a job."""
     if isinstance(told, Unmeasured) or told.scraped is None:
-        return float("inf")
+        return NEVER
     return max(0.0, (now - (told.scraped - told.ahead)).total_seconds())
 
 

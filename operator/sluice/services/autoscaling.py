@@ -29,6 +29,7 @@ from sluice.manifests import notebook
 from sluice.manifests.notebook import Notebook
 from sluice.manifests.status import read_record
 from sluice.ports import CONFIG_MAPS, Clock, Cluster, Forecasts, Metrics
+from sluice.services import courses
 from sluice.services.courses import Course
 from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
@@ -93,7 +94,9 @@ class Autoscaler:
             self.queue.add(key)
         if course is not None and course.uid == job.uid and driver is not None:
             report, _ = self._poller.report(key, driver)
-            if report is not None:
+            if report is not None and course.is_news(report):
+                # What became of its driver first: a batch after a loss tells how long that was.
+                course.follow(job, self._record(key), report.at.timestamp())
                 course.hear(job, report)
 
     def changed(self, key: JobKey) -> None:
@@ -113,11 +116,11 @@ class Autoscaler:
         self._begun.clear()
 
     async def _decide(self, key: JobKey) -> float | None:
-        job, resource = self._scaled(key), self._fleet.job(key)
-        if job is None or resource is None:
+        job = self._scaled(key)
+        if job is None:
             self.forget(key)
             return None
-        now, record = self._clock.now(), read_record(resource.get("status") or {})
+        now, record = self._clock.now(), self._record(key)
         course = self._courses.get(key)
         if course is None or course.uid != job.uid:
             course = self._courses[key] = await self._course_of(job, record, now)
@@ -174,7 +177,13 @@ class Autoscaler:
         known = await self._read(job)
         watcher = self._recalled(job, record, known, now)
         watcher.history = await self._history(job.key, now)
-        return Course(uid=job.uid, watcher=watcher, forecaster=Forecaster(), notebook=known)
+        return Course(
+            uid=job.uid,
+            watcher=watcher,
+            forecaster=Forecaster(),
+            notebook=known,
+            away_since=courses.newest(record.recoveries.past),
+        )
 
     def _recalled(self, job: StreamJob, record: Record, known: Notebook, now: datetime) -> Watcher:
         terms = autoscaling.terms_of(job, None)
@@ -212,6 +221,10 @@ class Autoscaler:
     async def _write_down(self, job: StreamJob, course: Course) -> None:
         course.notebook = replace(course.notebook, memory=memory_of(course.watcher))
         await self._cluster.apply(CONFIG_MAPS, notebook.notebook_map(job, course.notebook))
+
+    def _record(self, key: JobKey) -> Record:
+        resource = self._fleet.job(key) or {}
+        return read_record(resource.get("status") or {})
 
     def _scaled(self, key: JobKey) -> StreamJob | None:
         """The job, if decisions are wanted of it."""

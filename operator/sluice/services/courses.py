@@ -1,7 +1,7 @@
 """The course of one job that is scaled: what is seen of it from report to report, and learned by that."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause as Away
+from sluice.core.recoveries import Recoveries, Recovery
 from sluice.manifests.notebook import Notebook
 
 if TYPE_CHECKING:
@@ -74,11 +75,13 @@ class Course:
     predicted_recovery: float | None = None
     tally: Tally = field(default_factory=Tally)
 
+    def is_news(self, report: AgentReport) -> bool:
+        """Whether a report does not come so soon after the last that it says nothing new."""
+        return self.sight is None or report.at.timestamp() - self.sight.scrape.at >= SPACING
+
     def hear(self, job: StreamJob, report: AgentReport) -> None:
-        """Take in a report, unless it comes so soon that it says nothing new."""
+        """Take in a report."""
         at = report.at.timestamp()
-        if self.sight is not None and at - self.sight.scrape.at < SPACING:
-            return
         before, self.report = self.sight, report
         self.sight = look(
             report,
@@ -102,10 +105,10 @@ class Course:
         wanted = wanted_executors(job, record.chosen)
         if wanted != self.watcher.executors and not self._is_under_way(record):
             self.watcher.rescaled(wanted, Path.LIVE, now)
-        away = record.recoveries.present
-        if away is not None and away.began != self.away_since:
-            self.away_since = away.began
-            self._lose_driver(away.cause, away.began.timestamp())
+        for away in _all(record.recoveries):
+            if self.away_since is None or away.began > self.away_since:
+                self.away_since = away.began
+                self._lose_driver(away.cause, away.began.timestamp())
 
     def _is_under_way(self, record: Record) -> bool:
         """Whether the newest decision has not reached the job's record yet."""
@@ -141,6 +144,16 @@ class Course:
             self.watcher.experience = replace(
                 self.watcher.experience, models=replace(models, capacity=capacity)
             )
+
+
+def newest(recoveries: Sequence[Recovery]) -> datetime | None:
+    """When the newest of some began: what was learned has it already."""
+    return max((recovery.began for recovery in recoveries), default=None)
+
+
+def _all(recoveries: Recoveries) -> tuple[Recovery, ...]:
+    """Those that are over, and the present one: a short one may begin and end between two looks."""
+    return recoveries.past if recoveries.present is None else (*recoveries.past, recoveries.present)
 
 
 def thinned(history: list[tuple[float, float]], before: float) -> list[tuple[float, float]]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sluice.core.deciding.storing import record_from_data
+from sluice.core.modelling.downtime import Cause
 from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Labelled
 from tests.support import pods
 from tests.support.cluster import MemoryCluster
@@ -237,3 +238,28 @@ async def test_the_load_of_the_past_comes_from_the_metrics_server() -> None:
         course = here.autoscaler.course(next(iter(here.fleet)))
         assert course is not None
         assert course.watcher.history[:60] == [(at.timestamp(), rate) for at, rate in past]
+
+
+@in_virtual_time
+async def test_how_long_a_lost_driver_is_away_is_learned_from_its_recovery() -> None:
+    async with world(metrics=Scraping) as here:
+        losing = Case(here, Stream(arriving=1200))
+        await losing.starts(restart={"initialBackoff": "1s"})
+        await losing.lives(240)
+        lost_at = here.clock.now()
+        here.agents.reports.pop(pods.ADDRESS)
+        here.ends()
+        await here.look()
+        here.gone()
+        await losing.lives(40)
+        losing.stream = Stream(arriving=1200, incarnation=2)
+        losing.stream.starts_at(here.clock.now())
+        here.runs()
+        here.agents.reports[pods.ADDRESS] = losing.stream.told
+        await losing.lives(240)
+        course = here.autoscaler.course(next(iter(here.fleet)))
+        assert course is not None
+        learned = course.watcher.experience.models.downtimes.of(Cause.DRIVER_LOSS).observed
+        away = (losing.stream.first - lost_at).total_seconds()
+        (seconds,) = learned
+        assert seconds == pytest.approx(away, abs=1.0)
