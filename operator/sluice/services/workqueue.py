@@ -83,8 +83,10 @@ class WorkQueue(Generic[K]):
                     del self._due[key]
                     self.add(key)
             pause = self._later[0][0] - loop.time() if self._later else None
+            # Not `wait_for`: before Python 3.12 it forgets a cancellation that comes together with the event.
             try:
-                await asyncio.wait_for(self._sooner.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._sooner.wait()
             except TimeoutError:
                 continue
 

@@ -165,3 +165,14 @@ async def test_a_failing_key_holds_no_other_up() -> None:
             queue.add(key)
         await asyncio.sleep(1)
     assert done == ["good"]
+
+
+@in_virtual_time
+async def test_it_ends_even_if_something_is_to_be_looked_at_later_at_that_very_moment() -> None:
+    for turns in range(5):
+        async with running(Log()) as queue:
+            queue.add_after("b", 100)
+            await asyncio.sleep(1)
+            queue.add_after("a", 5)
+            for _ in range(turns):
+                await asyncio.sleep(0)
