@@ -23,6 +23,12 @@ class Settings(BaseSettings):
         False,
         description="Whether the operator only looks on and reports: no job is started, stopped or rescaled.",
     )
+    concurrent_restarts: int = Field(
+        10,
+        ge=1,
+        le=10000,
+        description="Jobs that are restarted at once by choice: changed specs, moves, rescales.",
+    )
     workers: int = Field(16, ge=1, le=256, description="Jobs that are reconciled at the same time.")
     poll_interval: float = Field(
         5.0, ge=0.5, le=600, description="Seconds between two questions to the same agent."

@@ -80,7 +80,7 @@ def test_each_variable_is_a_setting_of_the_operator_with_its_default(helm: Helm)
 def test_values_reach_the_operator(helm: Helm) -> None:
     objects = helm.render(
         'watchNamespaces=["shop","bank"]',
-        'operator={"paused":true,"workers":3,"pollIntervalSeconds":2.5,"pollsPerSecond":9,"logLevel":"DEBUG"}',
+        'operator={"paused":true,"concurrentRestarts":4,"workers":3,"pollIntervalSeconds":2.5,"pollsPerSecond":9,"logLevel":"DEBUG"}',
         'image={"repository":"registry/sluice","tag":"v9"}',
         "replicas=2",
         'podLabels={"team":"data"}',
@@ -89,6 +89,7 @@ def test_values_reach_the_operator(helm: Helm) -> None:
     given = {one["name"]: one.get("value") for one in container(objects)["env"]}
     assert given["SLUICE_OPERATOR_NAMESPACES"] == "shop,bank"
     assert given["SLUICE_OPERATOR_PAUSED"] == "true"
+    assert given["SLUICE_OPERATOR_CONCURRENT_RESTARTS"] == "4"
     assert given["SLUICE_OPERATOR_WORKERS"] == "3"
     assert given["SLUICE_OPERATOR_POLL_INTERVAL"] == "2.5"
     assert given["SLUICE_OPERATOR_POLLS_PER_SECOND"] == "9"
@@ -167,6 +168,7 @@ def test_the_pod_monitor_is_a_switch_and_finds_the_drivers(
         ('replicas="two"', ("/replicas", "want integer")),
         ('replica="2"', ("replica", "not allowed")),
         ('operator.paused="yes"', ("/operator/paused", "want boolean")),
+        ("operator.concurrentRestarts=0", ("/operator/concurrentRestarts", "minimum", "1")),
         ("operator.workers=0", ("/operator/workers", "minimum", "0")),
         ("operator.pollIntervalSeconds=0.1", ("/operator/pollIntervalSeconds", "0.5")),
         ("operator.pollsPerSecond=0", ("/operator/pollsPerSecond", "0")),

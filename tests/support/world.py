@@ -15,6 +15,7 @@ from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Pace, Poller
 from sluice.services.reconciling import Reconciler
+from sluice.services.restarts import Restarts
 from sluice.services.statuses import Statuses
 from tests.support import pods
 from tests.support.agents import MemoryAgents
@@ -70,7 +71,7 @@ class World:
             agents=self.agents,
             clock=clock,
             agent=b"packed",
-            **settings,
+            **{"restarts": Restarts(), **settings},
         )
         self.poller.use_key(KEY)
         self.reconciler.use_key(KEY)

@@ -17,7 +17,6 @@ pod of the last one is gone. Each step carries the record that must be stored *b
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import assert_never
 
 from sluice.core import changes, checkpoints, failures
 from sluice.core.application import JobKey, StreamJob
@@ -188,17 +187,36 @@ def _with_driver(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Verdict:
     record, change = _with_change(job, record, driver)
-    match change.kind:
-        case ChangeClass.RESTART:
-            return _restart(record, driver, f"{change} changed", now)
-        case ChangeClass.MIGRATION if _may_restart(job, record):
-            return _restart(record, driver, f"{change} changed", now)
-        case ChangeClass.LIVE | ChangeClass.NONE if driver.document is not None:
-            return _on_trial(job, record, driver, seen, now)
-        case ChangeClass.MIGRATION | ChangeClass.LIVE | ChangeClass.NONE:
-            return _running(job, record, driver, seen, now)
-        case _:
-            assert_never(change.kind)
+    due = _restart_due(job, record, driver, seen, now)
+    # A job that never ran has nothing that a restart would interrupt.
+    is_held_back = due is not None and seen.crowd > 0 and record.last_batch is not None
+    if due is not None and not is_held_back:
+        cause, why = due
+        return _stop(failures.away(record, cause, now, now), driver, why)
+    has_the_spec = change.kind in (ChangeClass.LIVE, ChangeClass.NONE)
+    go_on = _on_trial if has_the_spec and driver.document is not None else _running
+    verdict = go_on(job, record, driver, seen, now)
+    if due is None or isinstance(verdict.step, StopDriver):
+        return verdict
+    return replace(verdict, step=WAIT, held_back=due[1])
+
+
+def _restart_due(
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
+) -> tuple[Cause, str] | None:
+    """A restart of the operator's own choice, and why; None if the driver may go on, or has failed."""
+    change, chosen, report = record.change, record.chosen, seen.report
+    moves = change.kind is ChangeClass.MIGRATION and _may_restart(job, record)
+    if change.kind is ChangeClass.RESTART or moves:
+        return Cause.SPEC_CHANGE, f"{change} changed"
+    if report is not None and _has_died_inside(report, driver, now):
+        return None
+    if seen.is_cordoned:
+        return Cause.PLANNED_MOVE, f"its node {driver.node} is cordoned"
+    wanted = wanted_executors(job, chosen)
+    if chosen is not None and _is_by_restart(chosen, driver, report, wanted):
+        return Cause.RESCALE, f"decision {chosen.decision}: {wanted} executors"
+    return None
 
 
 def _may_restart(job: StreamJob, record: Record) -> bool:
@@ -233,17 +251,10 @@ def _running(
             failure = failures.why_queries_ended(job, report, driver)
             record = failures.counted(job, record, failure, driver.started, now)
         return _stop(record, driver, "its queries have ended")
-    if seen.is_cordoned:
-        record = failures.away(record, Cause.PLANNED_MOVE, now, now)
-        return _stop(record, driver, f"its node {driver.node} is cordoned")
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
         record = replace(record, failures=0)
     phase = _phase_of(driver, report)
     wanted = wanted_executors(job, record.chosen)
-    chosen = record.chosen
-    if chosen is not None and _is_by_restart(chosen, driver, report, wanted):
-        record = failures.away(record, Cause.RESCALE, now, now)
-        return _stop(record, driver, f"decision {chosen.decision}: {wanted} executors")
     if report is not None and _has_other_executors(report, wanted):
         return Verdict(step=SetExecutors(target=wanted), record=record, phase=phase)
     if seen.leaving and report is not None and report.phase == "running":
@@ -283,10 +294,6 @@ def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:
     if report is None or not any(query.is_under_way for query in report.queries):
         return Phase.STARTING
     return Phase.RUNNING
-
-
-def _restart(record: Record, driver: DriverPod, why: str, now: datetime) -> Verdict:
-    return _stop(failures.away(record, Cause.SPEC_CHANGE, now, now), driver, why)
 
 
 def _stop(record: Record, driver: DriverPod, why: str) -> Verdict:

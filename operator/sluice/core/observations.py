@@ -151,6 +151,8 @@ class Observed:
     ended: int = 0
     """The newest incarnation of this job whose driver was seen to have ended, also if its pod is gone by now."""
     measured: Measurement | Unmeasured = NOT_CONFIGURED
+    crowd: int = 0
+    """How many other jobs the operator restarts, if it may not restart this one as well just now."""
     is_cordoned: bool = False
     """Whether the driver is to leave its node."""
     leaving: tuple[str, ...] = ()

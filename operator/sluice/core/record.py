@@ -12,7 +12,7 @@ from sluice.core.changes import NO_CHANGE, Change
 from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim
 from sluice.core.proving import Proving
-from sluice.core.recoveries import Recoveries
+from sluice.core.recoveries import CHOSEN, Recoveries
 
 
 class Phase(StrEnum):
@@ -82,6 +82,14 @@ class Record:
     recoveries: Recoveries = field(default_factory=Recoveries)
     proving: Proving = field(default_factory=Proving)
     conditions: tuple[Claim, ...] = ()
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether the job is away because the operator chose so, and nothing has failed since."""
+        present, failure = self.recoveries.present, self.last_failure
+        if present is None or present.cause not in CHOSEN or present.committed is not None:
+            return False
+        return failure is None or failure.at < present.began
 
     def with_start(self, checkpoint: str) -> "Record":
         """The intent to start the next incarnation."""

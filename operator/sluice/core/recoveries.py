@@ -45,6 +45,13 @@ class Cause(StrEnum):
     """The operator stopped it to start it with another number of executors."""
 
 
+CHOSEN = frozenset({Cause.SPEC_CHANGE, Cause.RESCALE, Cause.PLANNED_MOVE})
+"""What the operator does of its own accord, and could do later."""
+
+LONGEST_RESTART = timedelta(minutes=10)
+"""After so long, a restart that has not committed a batch holds up no other one any more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
     """One of them; the moments that have not come yet are None.

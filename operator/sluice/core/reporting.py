@@ -41,8 +41,8 @@ def conditions_of(
     others = (
         holds(Condition.SPEC_VALID, "Accepted", "The spec can be carried out."),
         _in_force(job),
-        _applied(job, verdict.record, seen),
-        _managed(job, seen),
+        _applied(job, verdict, seen),
+        _managed(job, verdict, seen),
         _checkpoint(job, holder),
         _driver(job, verdict, seen, now),
         _progress(job, verdict, seen, now),
@@ -161,8 +161,8 @@ def _in_force(job: StreamJob) -> Claim:
     return fails(Condition.SPEC_IN_FORCE, "NotYetInForce", message)
 
 
-def _applied(job: StreamJob, record: Record, seen: Observed) -> Claim:
-    kind, change = Condition.SPEC_APPLIED, record.change
+def _applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
+    kind, record, change = Condition.SPEC_APPLIED, verdict.record, verdict.record.change
     if record.proving.is_rolled_back(job.generation):
         return fails(kind, "RolledBack", _told_of_rollback(record))
     if record.proving.refuses(job):
@@ -185,7 +185,9 @@ def _applied(job: StreamJob, record: Record, seen: Observed) -> Claim:
         case ChangeClass.LIVE:
             return holds(kind, "Live", f"Taken by the running driver: {change}.")
         case ChangeClass.RESTART:
-            return fails(kind, "RestartNeeded", f"A new driver is needed: {change} changed.")
+            waits = f" {_told_of_crowd(seen)}" if verdict.held_back else ""
+            message = f"A new driver is needed: {change} changed.{waits}"
+            return fails(kind, "RestartNeeded", message)
         case ChangeClass.MIGRATION:
             message = (
                 f"{change} changed, which the state in the checkpoint fixes: Spark would ignore it or "
@@ -224,8 +226,11 @@ def _ignored(job: StreamJob, record: Record) -> str:
     return f"{told}. {remedy}." if told else ""
 
 
-def _managed(job: StreamJob, seen: Observed) -> Claim:
+def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     kind = Condition.MANAGED
+    if verdict.held_back is not None:
+        message = f"The driver is to be restarted: {verdict.held_back}. {_told_of_crowd(seen)}"
+        return holds(kind, "RestartWaits", message)
     if job.paused_by is None:
         return holds(kind, "Acting", "The operator starts, stops and rescales the job as declared.")
     message = (
@@ -235,6 +240,13 @@ def _managed(job: StreamJob, seen: Observed) -> Claim:
     if seen.is_cordoned and seen.driver is not None:
         message += f"; the node {seen.driver.node} is cordoned, and a drain of it waits for the driver until then"
     return fails(kind, "Paused", f"{message}.")
+
+
+def _told_of_crowd(seen: Observed) -> str:
+    return (
+        f"That waits for the restarts of {seen.crowd} other jobs, and no more are made at once "
+        "(SLUICE_OPERATOR_CONCURRENT_RESTARTS)."
+    )
 
 
 def _checkpoint(job: StreamJob, holder: JobKey | None) -> Claim:

@@ -56,8 +56,12 @@ WAIT = Wait()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The next step, what to remember before it is taken, and the job's phase in a word."""
+    """The next step, what to remember before it is taken, and the job's phase in a word.
+
+    `held_back` is why a restart is due that must wait for those of other jobs.
+    """
 
     step: Step
     record: Record
     phase: Phase
+    held_back: str | None = None

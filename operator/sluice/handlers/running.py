@@ -58,6 +58,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             pace=Pace(interval=settings.poll_interval, per_second=settings.polls_per_second),
             workers=settings.workers,
             paused_by=PAUSED_BY if settings.paused else None,
+            concurrent_restarts=settings.concurrent_restarts,
         )
         gone = {STREAM_JOBS: operator.job_gone, PODS: operator.pod_gone}
         sweeper = Sweeper(cluster, namespaces, gone)

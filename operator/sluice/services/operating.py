@@ -32,6 +32,7 @@ from sluice.services.metrics.jobs import JobsCollector
 from sluice.services.metrics.requests import MeasuredCluster
 from sluice.services.polling import Pace, Poller
 from sluice.services.reconciling import Reconciler
+from sluice.services.restarts import Restarts
 from sluice.services.statuses import Statuses
 from sluice.services.workqueue import WorkQueue
 
@@ -73,6 +74,7 @@ class Operator:
         workers: int = 16,
         pollers: int = 16,
         paused_by: str | None = None,
+        concurrent_restarts: int = 10,
     ) -> None:
         self._clock = clock
         self._instruments = Instruments(clock.now())
@@ -118,6 +120,7 @@ class Operator:
             measuring=self._measuring,
             autoscaler=self._autoscaler,
             cordons=self._cordons,
+            restarts=Restarts(concurrent_restarts),
             statuses=Statuses(ours, self.fleet, clock),
             cluster=ours,
             agents=agents,
@@ -175,7 +178,7 @@ class Operator:
         self._autoscaler.start_afresh()
         await self._cordons.ask()
         for namespace in self._scope.listed:
-            await _see_each(self.fleet.see_job, self._cluster.each(STREAM_JOBS, namespace))
+            await _see_each(self._reconciler.take_stock, self._cluster.each(STREAM_JOBS, namespace))
             pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)
             await _see_each(self.fleet.see_pod, pods)
         for job in self.fleet:

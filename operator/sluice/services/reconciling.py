@@ -42,6 +42,7 @@ from sluice.services.fleet import Fleet
 from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
+from sluice.services.restarts import Restarts
 from sluice.services.statuses import Statuses
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,9 @@ RESYNC = 600.0
 
 REFUSED_AGAIN = 5.0
 """Seconds after which it is seen whether a taken checkpoint is free by now."""
+
+HELD_BACK_AGAIN = 5.0
+"""Seconds after which it is seen whether fewer jobs restart by now."""
 
 _KINDS = {
     "ServiceAccount": SERVICE_ACCOUNTS,
@@ -73,6 +77,7 @@ class Reconciler:
         measuring: Measuring,
         autoscaler: Autoscaler,
         cordons: Cordons,
+        restarts: Restarts,
         statuses: Statuses,
         cluster: Cluster,
         agents: Agents,
@@ -86,6 +91,7 @@ class Reconciler:
         self._measuring = measuring
         self._autoscaler = autoscaler
         self._cordons = cordons
+        self._restarts = restarts
         self._statuses = statuses
         self._cluster = cluster
         self._agents = agents
@@ -105,6 +111,11 @@ class Reconciler:
         self._records.clear()
         self._statuses.forget_all()
         self._good.forget_all()
+
+    def take_stock(self, resource: Json) -> None:
+        """Find out whether a job restarts already, before any other one may."""
+        key = self._fleet.see_job(resource)
+        self._restarts.note(key, read_record(resource.get("status") or {}))
 
     async def reconcile(self, key: JobKey) -> float | None:
         """Take the next step of a job; the seconds after which to look again."""
@@ -131,6 +142,7 @@ class Reconciler:
             claims = reporting.without_spec(claims, str(declared), verdict)
         settled = settle(claims, record.conditions, job.generation, now)
         verdict = replace(verdict, record=replace(verdict.record, conditions=settled))
+        self._restarts.note(key, verdict.record)
         if isinstance(verdict.step, StartDriver):
             self._fleet.hold(job, verdict.record)
         with logs.about(incarnation=verdict.record.incarnation):
@@ -144,6 +156,7 @@ class Reconciler:
         self._autoscaler.forget(key)
         self._statuses.forget(key)
         self._good.forget(key)
+        self._restarts.forget(key)
 
     def _recall(self, key: JobKey, resource: dict[str, Any]) -> Record:
         """The newest record: what we wrote is newer than what a watch brings back."""
@@ -160,6 +173,7 @@ class Reconciler:
             measured=self._measuring.of(key),
             decided=self._autoscaler.decided(key),
             leaving=self._leaving(key),
+            crowd=self._restarts.crowd(key, self._clock.now()),
             ended=self._fleet.ended(key),
         )
         if driver is None or driver.deleting or driver.is_over or driver.started is None:
@@ -313,6 +327,8 @@ class Reconciler:
 
 def _pause(verdict: Verdict, later: float | None, now: datetime) -> float:
     pauses = [REFUSED_AGAIN if verdict.phase is Phase.REFUSED else RESYNC]
+    if verdict.held_back is not None:
+        pauses.append(HELD_BACK_AGAIN)
     if later is not None:
         pauses.append(later)
     if isinstance(verdict.step, Wait) and verdict.step.until is not None:

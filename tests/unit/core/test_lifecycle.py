@@ -336,6 +336,18 @@ def test_executors_are_replaced_only_once_their_number_is_right_and_spark_is_the
         assert look(of, STARTED, seen).step == step
 
 
+def test_a_driver_whose_restart_waits_is_replaced_when_it_fails_and_rescaled_no_more() -> None:
+    image = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+    of, before = job(application=image, executors={"min": 1, "initial": 5}), driver(job())
+    waits = look(of, RAN, Observed(driver=before, report=report(), crowd=1))
+    assert waits.step == Wait()
+    assert waits.held_back == "spec.application.image changed"
+    dead = query(active=False, failure=QueryFailure("OFFSET_OUT_OF_RANGE", "gone"))
+    failed = look(of, RAN, Observed(driver=before, report=report(dead), crowd=1))
+    assert failed.step == StopDriver(uid="pod-1")
+    assert failed.record.failures == 1
+
+
 def test_a_checkpoint_that_another_job_has_keeps_the_driver_from_starting() -> None:
     verdict = look(job(), Record(), Observed(), holder=JobKey("shop", "first"))
     assert verdict.step == Wait()
