@@ -74,6 +74,20 @@ alert-drill: install ## Make alerts fire and resolve in a real Prometheus: about
 .PHONY: test
 test: check programs unit e2e ## Everything that CI runs; sets up what it needs
 
+# --- benchmarks on simulated jobs -----------------------------------------------------------------------------
+
+.PHONY: bench-lab
+bench-lab: install ## All policies on simulated Spark jobs: hours; writes bench/results/lab
+	$(BIN)/python -m bench.lab --keep .lab-outcomes.jsonl
+
+.PHONY: bench-phoebe
+bench-phoebe: install ## Phoebe's published evaluation, simulated: an hour; writes bench/results/phoebe
+	$(BIN)/python -m bench.phoebe
+
+.PHONY: bench-decision
+bench-decision: install ## The price of one decision: two minutes; writes bench/results/decision
+	$(BIN)/python -m bench.decision
+
 # --- a local cluster ------------------------------------------------------------------------------------------
 
 .PHONY: cluster

@@ -41,11 +41,12 @@ def beaten(found: Iterable[Row]) -> tuple[Beaten, ...]:
         for ours in scene
         if ours.policy == OURS
         for rival in scene
-        if rival.policy not in (OURS, ORACLE) and _is_better(rival, ours)
+        if rival.policy not in (OURS, ORACLE) and is_better(rival, ours)
     )
 
 
-def _is_better(one: Row, other: Row) -> bool:
+def is_better(one: Row, other: Row) -> bool:
+    """Whether a policy is late for less of the time than another, and costs less."""
     return (
         one.late < other.late - SAME_LATE
         and one.executor_hours < (1 - SAME_COST) * other.executor_hours
@@ -83,9 +84,9 @@ class Change:
     @property
     def verdict(self) -> str:
         """In one word."""
-        if _is_better(self.present, self.former):
+        if is_better(self.present, self.former):
             return "better"
-        if _is_better(self.former, self.present):
+        if is_better(self.former, self.present):
             return "worse"
         late = abs(self.present.late - self.former.late) > SAME_LATE
         cost = (
