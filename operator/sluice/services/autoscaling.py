@@ -193,7 +193,7 @@ class Autoscaler:
                 return recalled(known.memory, terms, executors, now.timestamp())
             except CorruptState as error:
                 log.warning("%s", error)
-        return Watcher(terms=terms, executors=executors)
+        return Watcher(terms=terms, executors=executors, disturbed_at=now.timestamp())
 
     async def _history(self, key: JobKey, now: datetime) -> list[tuple[float, float]]:
         """The load as the metrics' server remembers it."""

@@ -40,6 +40,9 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
     if isinstance(rate, NoData):
         return rate
     used = 1.0 if _is_saturated(situation, rate, calm) else busy_share(situation)
+    if not isinstance(used, NoData) and used < LEAST_USE:
+        # What is taken for overhead is all that it does; with all of it the capacity is underestimated at worst.
+        used = situation.observed.busy
     if isinstance(used, NoData):
         return used
     if not (used >= LEAST_USE and rate > 0 and situation.running > 0):

@@ -93,12 +93,14 @@ class Experience:
         for batch in batches:
             found = found._held_up(batch, capacity)
         outage = found.outage
-        if outage is None or outage.is_complete or now - outage.at <= SETTLING:
+        if outage is None or outage.is_complete:
             return found
-        # Without a capacity nobody knows how long the batches should have taken.
+        is_over = now - outage.at > SETTLING
         if isinstance(capacity, NoData):
-            return replace(found, outage=None)
-        return found._closed(outage, outage.excess)
+            # Nobody knows how long the batches should have taken: the first warm ones begin to teach it.
+            is_warm = any(not batch.cold and batch.start >= outage.at for batch in batches)
+            return replace(found, outage=None) if is_warm or is_over else found
+        return found._closed(outage, outage.excess) if is_over else found
 
     def _held_up(self, batch: BatchReport, capacity: Capacity | NoData) -> "Experience":
         outage = self.outage

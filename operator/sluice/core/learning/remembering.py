@@ -48,5 +48,6 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
                 if now - WISHES <= float(at) <= now
             ],
             notes={str(name): float(number) for name, number in stored["notes"].items()},
+            disturbed_at=now,
             rescaled_at=None if rescaled_at is None else float(rescaled_at),
         )

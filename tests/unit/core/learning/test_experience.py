@@ -130,6 +130,15 @@ def test_without_a_known_capacity_a_live_rescale_teaches_no_downtime() -> None:
     assert not found.models.downtimes.of(Cause.RESCALE_LIVE).observed
 
 
+def test_without_a_known_capacity_the_first_warm_batch_after_a_live_rescale_begins_to_teach_it() -> (
+    None
+):
+    grown = Experience().with_outage(Cause.RESCALE_LIVE, 0.0)
+    cold = grown.with_batches([report(10.0, 2000, cold=9.0)], now=25)
+    assert cold.outage is not None
+    assert cold.with_batches([report(25.0, 2000)], now=30).outage is None
+
+
 @pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
 def test_a_profile_finds_overhead_capacity_and_downtime_of_a_plant(plant: Plant) -> None:
     found, spent = profiled(plant, seed=1)
