@@ -4,8 +4,7 @@ One function gives all conditions, so none can be forgotten in some branch; `con
 keeps the times of those that did not change.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from sluice.core import checkpoints, hints, scalingclaims
@@ -14,10 +13,10 @@ from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
 from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, attained
+from sluice.core.news import told_of_rollback
 from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
-from sluice.core.recoveries import Recovery
 from sluice.core.series import NoData
 from sluice.core.steps import Verdict
 
@@ -77,82 +76,6 @@ def without_spec(claims: Iterable[Claim], message: str, verdict: Verdict) -> tup
     return tuple(told.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class News:
-    """Something that people want to hear of once: it becomes an Event of the job."""
-
-    reason: str
-    message: str
-    is_warning: bool = False
-
-
-def news(before: Record, after: Record) -> Iterator[News]:
-    """What has happened between two records of a job."""
-    failure = after.last_failure
-    if failure is not None and failure != before.last_failure:
-        count = f" (failure {after.failures})" if after.failures else ""
-        told = f"Incarnation {failure.incarnation}: {failure.message}{count}"
-        yield News(reason=failure.reason, message=told, is_warning=True)
-    if after.gave_up and not before.gave_up:
-        told = f"Failed {after.failures} times in a row; change the spec to try again"
-        yield News(reason="GaveUp", message=told, is_warning=True)
-    rollback = after.proving.rollback
-    if rollback is not None and rollback != before.proving.rollback:
-        yield News(reason="RolledBack", message=_told_of_rollback(after), is_warning=True)
-    if after.stopping and after.stopping != before.stopping:
-        told = f"Incarnation {after.incarnation} stops: {after.stopping}"
-        yield News(reason="DriverStopping", message=told)
-    if after.incarnation > before.incarnation:
-        resumed = "" if after.last_batch is None else f", after batch {after.last_batch}"
-        told = f"Incarnation {after.incarnation} starts{resumed}"
-        yield News(reason="DriverStarting", message=told)
-    if after.chosen is not None and after.chosen != before.chosen:
-        chosen = after.chosen
-        told = f"Decision {chosen.decision}: {chosen.executors} executors, {chosen.path.lower()}: {chosen.reason}"
-        yield News(reason="Rescaling", message=told)
-    for recovery in after.recoveries.past[len(after.recoveries.past) - _newly(before, after) :]:
-        yield News(reason="Recovered", message=_told_of(recovery))
-    yield from _newly_failed(before, after)
-
-
-def _newly(before: Record, after: Record) -> int:
-    return min(after.recoveries.count - before.recoveries.count, len(after.recoveries.past))
-
-
-def _told_of(recovery: Recovery) -> str:
-    stages = {
-        "detected": recovery.detected,
-        "container": recovery.started,
-        "session": recovery.connected,
-        "first batch": recovery.committed,
-        "caught up": recovery.caught_up,
-    }
-    told = ", ".join(
-        f"{stage} after {recovery.seconds(moment):.1f} s"
-        for stage, moment in stages.items()
-        if moment is not None
-    )
-    return f"{recovery.cause}: {told}"
-
-
-def _newly_failed(before: Record, after: Record) -> Iterator[News]:
-    known = {(claim.type, claim.status, claim.reason) for claim in before.conditions}
-    for claim in after.conditions:
-        is_new = (claim.type, claim.status, claim.reason) not in known
-        if is_new and claim.status is Status.FALSE and (claim.type, claim.reason) in _WORTH_TELLING:
-            yield News(reason=claim.reason, message=claim.message, is_warning=True)
-
-
-_WORTH_TELLING = frozenset(
-    {
-        (Condition.SPEC_VALID, "InvalidSpec"),
-        (Condition.SPEC_APPLIED, "MigrationRefused"),
-        (Condition.SPEC_APPLIED, "IgnoredByCheckpoint"),
-        (Condition.CHECKPOINT_HELD, "CheckpointInUse"),
-    }
-)
-
-
 def _in_force(job: StreamJob) -> Claim:
     if not job.not_in_force:
         return holds(Condition.SPEC_IN_FORCE, "AllInForce", "Every declared field is acted upon.")
@@ -164,7 +87,7 @@ def _in_force(job: StreamJob) -> Claim:
 def _applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     kind, record, change = Condition.SPEC_APPLIED, verdict.record, verdict.record.change
     if record.proving.is_rolled_back(job.generation):
-        return fails(kind, "RolledBack", _told_of_rollback(record))
+        return fails(kind, "RolledBack", told_of_rollback(record))
     if record.proving.refuses(job):
         return fails(kind, "RollbackRefused", _told_of_refusal(job, record))
     if moves_checkpoint(job, record):
@@ -194,16 +117,6 @@ def _applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
                 "fail. The driver goes on as it was; change it back, or use a new checkpoint"
             )
             return fails(kind, "MigrationRefused", f"{message}.")
-
-
-def _told_of_rollback(record: Record) -> str:
-    good, rollback = record.proving.good, record.proving.rollback
-    assert good is not None
-    assert rollback is not None
-    return (
-        f"Generation {rollback.generation} never worked: {rollback.why.rstrip('.')}. In force is the spec of "
-        f"generation {good.generation}, the last that did; change the spec to try again."
-    )
 
 
 def _told_of_refusal(job: StreamJob, record: Record) -> str:

@@ -35,11 +35,12 @@ def told(proving: Proving) -> Json:
 
 
 def read(told: Mapping[str, Any]) -> Proving:
-    """What a stored status tells."""
+    """What a stored status tells. Without a good spec, to which somebody must have put an end, nothing is known."""
+    good = _good(told.get("good", {}))
+    if good is None:
+        return Proving()
     return Proving(
-        good=_good(told.get("good", {})),
-        trial=_trial(told.get("trial", {})),
-        rollback=_rollback(told.get("rollback", {})),
+        good=good, trial=_trial(told.get("trial", {})), rollback=_rollback(told.get("rollback", {}))
     )
 
 

@@ -15,6 +15,7 @@ from sluice.core import failures, lifecycle, reporting
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import sized
 from sluice.core.conditions import settle
+from sluice.core.news import news
 from sluice.core.observations import Observed
 from sluice.core.record import Phase, Record
 from sluice.core.steps import ReplaceExecutors, SetExecutors, StartDriver, StopDriver, Verdict, Wait
@@ -202,7 +203,7 @@ class Reconciler:
         acting = isinstance(verdict.step, StartDriver | StopDriver)
         later = await self._statuses.write(job.key, job.uid, status, must_be_seen=acting)
         self._records[job.key] = (job.uid, verdict.record)
-        for item in reporting.news(before, verdict.record):
+        for item in news(before, verdict.record):
             await self._statuses.announce(job.key, job.uid, item)
         return later
 
@@ -282,7 +283,7 @@ class Reconciler:
         status = status_of(job, counted, Phase.BACKING_OFF, Observed())
         await self._statuses.write(job.key, job.uid, status, must_be_seen=True)
         self._records[job.key] = (job.uid, counted)
-        for item in reporting.news(record, counted):
+        for item in news(record, counted):
             await self._statuses.announce(job.key, job.uid, item)
 
     async def _tell_agent(
@@ -320,7 +321,7 @@ class Reconciler:
         status = remembered(key, generation, after, phase)
         await self._statuses.write(key, metadata["uid"], status, must_be_seen=False)
         self._records[key] = (metadata["uid"], after)
-        for item in reporting.news(record, after):
+        for item in news(record, after):
             await self._statuses.announce(key, metadata["uid"], item)
         return RESYNC
 

@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from sluice.core.application import JobKey
-from sluice.core.reporting import News
+from sluice.core.news import News
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound
 from sluice.manifests import names
 from sluice.ports import EVENTS, STREAM_JOBS, Clock, Cluster

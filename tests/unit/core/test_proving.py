@@ -9,6 +9,7 @@ import pytest
 from sluice.core import failures, reporting
 from sluice.core.application import StreamJob
 from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.news import news
 from sluice.core.observations import Observed, PodPhase
 from sluice.core.proving import Good, Proving, Rollback
 from sluice.core.record import Record
@@ -130,10 +131,13 @@ def test_failures_of_two_generations_do_not_add_up() -> None:
 
 
 def test_a_generation_is_given_up_once() -> None:
-    record = after_failures(changed(), 2)
-    again = after_failures(changed(), 4, record)
-    assert again.proving.rollback == record.proving.rollback
-    assert again.next_start is not None, "it backs off like any other"
+    given_up = after_failures(changed(), 2)
+    record = given_up
+    for number in range(2):
+        begun = started(changed(), record, after=3600 * number)
+        record = failed(changed(), begun, after=3600 * number + 60, message="it fails otherwise")
+    assert record.proving.rollback == given_up.proving.rollback
+    assert record.next_start is not None, "it backs off like any other"
 
 
 def test_a_further_change_is_tried_and_given_up_in_its_turn() -> None:
@@ -199,6 +203,6 @@ def test_a_rollback_is_told_with_the_failure_and_the_generation_in_force() -> No
     assert (told.status, told.reason) == (Status.FALSE, "RolledBack")
     for part in ("Generation 5", "exit code 1: boom", "generation 4"):
         assert part in told.message
-    (news,) = [item for item in reporting.news(before, after) if item.reason == "RolledBack"]
-    assert news.is_warning
-    assert news.message == told.message
+    (told_once,) = [item for item in news(before, after) if item.reason == "RolledBack"]
+    assert told_once.is_warning
+    assert told_once.message == told.message

@@ -11,6 +11,7 @@ from sluice.core import lifecycle, reporting, steps
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
+from sluice.core.news import News, news
 from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Failure, Phase, Record
 from tests.support.jobs import NOW, driver, job, query, report
@@ -247,30 +248,30 @@ def test_the_time_of_a_condition_moves_with_its_status_only() -> None:
     assert other[0].since == later
 
 
-def reasons(news: Iterable[reporting.News]) -> list[str]:
-    return [item.reason for item in news]
+def reasons(items: Iterable[News]) -> list[str]:
+    return [item.reason for item in items]
 
 
 def test_news_are_told_once() -> None:
     started = Record().with_start("s3a://b")
     failed = started.with_failure(FAILURE, NOW)
-    assert reasons(reporting.news(Record(), started)) == ["DriverStarting"]
-    assert reasons(reporting.news(started, failed)) == ["DriverFailed"]
-    assert reasons(reporting.news(failed, replace(failed, gave_up=True))) == ["GaveUp"]
-    assert reasons(reporting.news(failed, failed)) == []
+    assert reasons(news(Record(), started)) == ["DriverStarting"]
+    assert reasons(news(started, failed)) == ["DriverFailed"]
+    assert reasons(news(failed, replace(failed, gave_up=True))) == ["GaveUp"]
+    assert reasons(news(failed, failed)) == []
 
 
 def test_a_start_after_progress_says_where_it_goes_on() -> None:
     before = replace(STARTED, last_batch=41)
-    (item,) = reporting.news(before, before.with_start("s3a://b"))
+    (item,) = news(before, before.with_start("s3a://b"))
     assert item.message == "Incarnation 2 starts, after batch 41"
 
 
 def test_a_refused_spec_is_news_until_it_is_valid_again() -> None:
     refused = settle(reporting.invalid("spec.a: wrong", Observed()), (), 1, NOW)
     before, after = Record(), replace(Record(), conditions=refused)
-    assert reasons(reporting.news(before, after)) == ["InvalidSpec"]
-    assert reasons(reporting.news(after, after)) == []
+    assert reasons(news(before, after)) == ["InvalidSpec"]
+    assert reasons(news(after, after)) == []
 
 
 def test_a_driver_on_a_lost_node_is_told_with_what_to_do() -> None:

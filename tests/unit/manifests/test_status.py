@@ -11,6 +11,7 @@ from sluice.core.application import JobKey
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.observations import Observed
+from sluice.core.proving import Good, Proving, Rollback, Trial
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.manifests.status import read_record, remembered, status_of
@@ -167,3 +168,15 @@ def test_times_are_told_in_utc() -> None:
     record = Record(last_commit=NOW.astimezone(None))
     told = remembered(KEY, 1, record, Phase.RUNNING)
     assert told["checkpoint"]["committedAt"] == "2026-03-01T12:00:00.000Z"
+
+
+def test_what_is_known_of_specs_reads_back_and_a_rollback_to_nothing_does_not() -> None:
+    known = Proving(
+        good=Good(generation=4, fingerprint="f", checkpoint="claim://shop/checkpoints/clicks"),
+        trial=Trial(generation=6, since=NOW, failures=1),
+        rollback=Rollback(generation=5, why="it failed"),
+    )
+    told = remembered(KEY, 6, Record(proving=known), Phase.RUNNING)
+    assert read_record(told).proving == known
+    del told["proving"]["good"]
+    assert read_record(told).proving == Proving()
