@@ -82,7 +82,7 @@ def test_executors_follow_the_load_live_and_what_was_chosen_outlives_operator_an
 ) -> None:
     with scaled(cluster, load, "follows") as job:
         sending = load.start_replaying(
-            "follows-in", "ramp:40,160,120", seconds=330, schema="enrichment"
+            "follows-in", "ramp:40,160,60", seconds=270, schema="enrichment"
         )
         grown = job.wait("more executors at work", lambda seen: executors(seen) >= 2, seconds=300)
         assert grown["status"]["incarnation"] == 1
