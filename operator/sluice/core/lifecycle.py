@@ -50,6 +50,7 @@ def next_step(
     record = remember_progress(record, seen)
     record = replace(
         record,
+        incarnation=_newest_incarnation(job, record, seen),
         ended=max(record.ended, seen.ended),
         recoveries=record.recoveries.seen(seen, now),
         chosen=newly_chosen(job, record.chosen, seen.decided),
@@ -66,6 +67,14 @@ def next_step(
     if job.suspend:
         return _stop(record, driver, "spec.suspend is true")
     return _with_driver(job, record, driver, seen, now)
+
+
+def _newest_incarnation(job: StreamJob, record: Record, seen: Observed) -> int:
+    """The number of the last driver. A status that somebody has emptied must not make it be given twice."""
+    driver = seen.driver
+    if driver is None or driver.owner_uid != job.uid:
+        return record.incarnation
+    return max(record.incarnation, driver.incarnation)
 
 
 def remember_progress(record: Record, seen: Observed) -> Record:

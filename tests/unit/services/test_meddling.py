@@ -1,0 +1,130 @@
+"""People write what is the operator's, and change their minds at any moment: each ends in a state that was declared."""
+
+import asyncio
+from typing import Any
+
+from sluice.ports import LEASES, STREAM_JOBS
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import report
+from tests.support.virtual_time import in_virtual_time
+from tests.support.world import World, world
+
+
+async def running(here: World, incarnation: int = 1, **spec: Any) -> None:
+    """A job whose driver runs and whose agent answers."""
+    await here.declare(**spec)
+    here.runs()
+    await here.look()
+    await here.answers(report(incarnation=incarnation))
+    await here.look()
+
+
+def status(cluster: MemoryCluster) -> dict[str, Any]:
+    """The job's status as it is stored."""
+    stored = cluster.stored(STREAM_JOBS, "clicks")
+    assert stored is not None
+    return stored["status"]  # type: ignore[no-any-return]  # plain data
+
+
+@in_virtual_time
+async def test_a_status_emptied_by_hand_does_not_give_an_incarnation_twice() -> None:
+    cluster = MemoryCluster()
+    async with world(cluster) as here:
+        await running(here)
+        here.ends()
+        await here.look()
+        here.gone()
+        await asyncio.sleep(60)
+        await here.look()
+        assert status(cluster)["incarnation"] == 2
+    stored = cluster.stored(STREAM_JOBS, "clicks")
+    assert stored is not None
+    cluster.put(STREAM_JOBS, {**stored, "status": {}})
+    async with world(cluster) as there:
+        there.runs()
+        await there.look()
+        assert status(cluster)["incarnation"] == 2
+        there.ends()
+        await there.look()
+        there.gone()
+        await asyncio.sleep(60)
+        await there.look()
+        assert status(cluster)["incarnation"] == 3
+
+
+@in_virtual_time
+async def test_a_spec_that_changes_five_times_during_a_restart_gets_one_driver_of_the_last() -> (
+    None
+):
+    async with world() as here:
+        await running(here)
+        here.cluster.calls.clear()
+        for generation in range(2, 7):
+            application = {"image": f"shop/clicks:{generation}", "mainFile": "/opt/clicks.py"}
+            await here.declare(generation=generation, application=application)
+        here.ends(exit_code=143)
+        await here.look()
+        here.gone()
+        await here.look()
+        await here.look()
+        assert here.cluster.writes.count("create pods/clicks-driver") == 1
+        pod = here.cluster.pod()
+        assert pod is not None
+        assert pod["spec"]["containers"][0]["image"] == "shop/clicks:6"
+        assert status(here.cluster)["incarnation"] == 2
+
+
+@in_virtual_time
+async def test_a_number_that_comes_while_a_job_is_suspended_is_that_of_the_next_driver() -> None:
+    async with world() as here:
+        await running(here)
+        await here.declare(generation=2, suspend=True)
+        here.ends(exit_code=0)
+        await here.look()
+        here.gone()
+        await here.look()
+        sizes = {"min": 1, "max": 8, "initial": 5}
+        await here.declare(generation=3, suspend=True, executors=sizes)
+        assert here.cluster.pod() is None
+        assert here.agents.targets == []
+        assert status(here.cluster)["executors"]["wanted"] == 0
+        await here.declare(generation=4, suspend=False, executors=sizes)
+        pod = here.cluster.pod()
+        assert pod is not None
+        variables = {one["name"]: one for one in pod["spec"]["containers"][0]["env"]}
+        assert variables["SLUICE_EXECUTORS"]["value"] == "5"
+
+
+@in_virtual_time
+async def test_a_number_that_changes_during_a_rescale_is_followed_by_the_last_one() -> None:
+    async with world() as here:
+        await running(here)
+        for number, generation in ((4, 2), (8, 3), (3, 4)):
+            sizes = {"min": 1, "max": 8, "initial": number}
+            await here.declare(generation=generation, executors=sizes)
+        assert here.agents.targets[-1] == 3
+        assert status(here.cluster)["incarnation"] == 1
+
+
+@in_virtual_time
+async def test_a_lease_that_somebody_has_taken_away_keeps_no_job_from_starting() -> None:
+    async with world() as here:
+        await running(here)
+        name = next(call.name for call in here.cluster.calls if call.plural == "leases")
+        here.cluster.remove(LEASES, "shop", name)
+        here.gone()
+        await here.look()
+        lease = here.cluster.stored(LEASES, name)
+        assert lease is not None
+        assert lease["spec"]["holderIdentity"] == "uid-of-clicks/2"
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_annotations_of_another_operator_change_nothing() -> None:
+    async with world() as here:
+        await running(here)
+        here.cluster.calls.clear()
+        await here.declare(annotations={"sparkoperator.k8s.io/paused": "true", "sluice.dev/x": "1"})
+        assert here.cluster.pod() is not None
+        assert here.cluster.writes == []
