@@ -1,16 +1,18 @@
 """The agent beside real streaming programs: each test starts a driver of its own, which takes seconds."""
 
+import json
 import os
 import signal
 import textwrap
 import urllib.error
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.agent.running import plainly, running, under_agent
+from tests.agent.running import Running, plainly, running, under_agent
 
 pytestmark = pytest.mark.spark
 
@@ -98,6 +100,17 @@ rate.writeStream.queryName("stuck").foreachBatch(lambda *_: time.sleep(600)).sta
 os.mkdir("empty")
 start(spark.readStream.format("text").load("empty"), "waiting")
 time.sleep(600)
+"""
+)
+
+LIMITED = (
+    SESSION
+    + """
+start(rate, "unlimited")
+start(rate.union(spark.readStream.format("rate").load()), "of two sources")
+limited = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 500).load()
+start(limited, "limited").awaitTermination()
+print("main goes on", flush=True)
 """
 )
 
@@ -287,6 +300,58 @@ def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path
 def crews(state: Any) -> list[tuple[int, bool]]:
     """The executors of each batch, and whether one of them was new."""
     return [(batch["executors"], batch["cold"]) for batch in queries(state)["scaled"]["batches"]]
+
+
+def test_a_running_query_takes_another_limit_and_trigger_and_nothing_is_stopped(
+    pyz: Path, tmp_path: Path
+) -> None:
+    with running(pyz, write(tmp_path, LIMITED)) as program:
+        before = program.wait_for("the program's own", keeps(1))
+        program.wait_for("batches", all_committed("unlimited", "of two sources"))
+        answer = program.ask("/v1/limits", LIMITS)
+        limited = program.wait_for("the limits", keeps(3))
+        program.ask("/v1/limits", {"query": "limited", "mostRows": None, "triggerSeconds": None})
+        after = program.wait_for("the program's own again", keeps(1))
+        refusals = {
+            name: refusal(program, {"query": name, "mostRows": 40})
+            for name in ("unlimited", "of two sources", "missing")
+        }
+        program.ask("/v1/stop", {})
+        ended = program.ended()
+
+    assert answer == LIMITS
+    told = [queries(state)["limited"] for state in (before, limited, after)]
+    assert [(query["mostRows"], query["triggerSeconds"]) for query in told] == [
+        (500, 1),
+        (40, 3),
+        (500, 1),
+    ]
+    assert len({query["runId"] for query in told}) == 1
+    assert "takes no limit of rows" in refusals["unlimited"]
+    assert "reads 2 sources" in refusals["of two sources"]
+    assert "not just one running query 'missing'" in refusals["missing"]
+    assert (ended.stdout, ended.exit_code) == ("main goes on\n", 0)
+
+
+LIMITS = {"query": "limited", "mostRows": 40, "triggerSeconds": 3}
+
+
+def keeps(seconds: float) -> Any:
+    """Whether the last batches began so many seconds apart."""
+
+    def holds(state: Any) -> bool:
+        told = (queries(state).get("limited") or {"batches": []})["batches"][-2:]
+        starts = [datetime.fromisoformat(batch["startedAt"]).timestamp() for batch in told]
+        return len(starts) == 2 and abs(starts[1] - starts[0] - seconds) < 0.4
+
+    return holds
+
+
+def refusal(program: Running, limits: dict[str, Any]) -> str:
+    """What the agent says when it refuses limits."""
+    with pytest.raises(urllib.error.HTTPError, match="409") as refused:
+        program.ask("/v1/limits", limits)
+    return str(json.load(refused.value)["error"])
 
 
 def frames(stderr: str) -> list[str]:

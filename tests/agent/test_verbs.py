@@ -134,6 +134,33 @@ def test_scaling_before_spark_is_there_is_a_conflict(agent: Agent) -> None:
     assert (status, "later" in answer["error"]) == (409, True)
 
 
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("no", "body"),
+        ("{}", "query"),
+        ('{"query": 7}', "query"),
+        ('{"query": "orders", "mostRows": 0}', "mostRows"),
+        ('{"query": "orders", "mostRows": true}', "mostRows"),
+        ('{"query": "orders", "mostRows": NaN}', "mostRows"),
+        ('{"query": "orders", "mostRows": 1e300}', "mostRows"),
+        ('{"query": "orders", "triggerSeconds": -1}', "triggerSeconds"),
+        ('{"query": "orders", "triggerSeconds": "1s"}', "triggerSeconds"),
+    ],
+)
+def test_bad_limits_are_refused_by_name(body: str, named: str, agent: Agent) -> None:
+    status, answer = agent.ask("POST", "/v1/limits", body.encode())
+
+    assert status == 400
+    assert named in answer["error"]
+
+
+def test_limits_of_a_query_that_does_not_run_are_a_conflict(agent: Agent) -> None:
+    status, answer = agent.ask("POST", "/v1/limits", b'{"query": "orders", "mostRows": 9}')
+
+    assert (status, "'orders'" in answer["error"]) == (409, True)
+
+
 def test_a_body_beyond_the_limit_is_not_read(agent: Agent) -> None:
     assert agent.ask("POST", "/v1/executors", b" " * (LONGEST_BODY + 1))[0] == 413
 

@@ -204,3 +204,17 @@ async def test_a_number_of_executors_is_posted_as_a_target() -> None:
         ("POST", "/v1/executors", {"target": 5}),
         ("POST", "/v1/decommission", {"executors": ["3", "4"]}),
     ]
+
+
+async def test_limits_of_a_query_are_posted_and_none_is_the_programs_own() -> None:
+    agent = Agent(httpx.Response(200, json={}))
+    async with client(agent) as agents:
+        await agents.set_limits(
+            "198.18.1.2", "secret", "clicks", most_rows=900.0, trigger_seconds=None
+        )
+    sent = agent.requests[0]
+    assert (sent.method, sent.url.path, json.loads(sent.content)) == (
+        "POST",
+        "/v1/limits",
+        {"query": "clicks", "mostRows": 900.0, "triggerSeconds": None},
+    )

@@ -60,6 +60,19 @@ class HttpAgents:
         """Ask for other executors in place of these."""
         await self._call("POST", address, "/v1/decommission", token, {"executors": list(executors)})
 
+    async def set_limits(
+        self,
+        address: str,
+        token: str,
+        query: str,
+        *,
+        most_rows: float | None,
+        trigger_seconds: float | None,
+    ) -> None:
+        """Ask for another limit of rows and another trigger of a query; None is what its program has set."""
+        wanted = {"query": query, "mostRows": most_rows, "triggerSeconds": trigger_seconds}
+        await self._call("POST", address, "/v1/limits", token, wanted)
+
     async def _call(
         self, method: str, address: str, path: str, token: str, body: Json | None = None
     ) -> Json:

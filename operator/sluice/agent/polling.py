@@ -137,7 +137,7 @@ class Poller:
                 record = self._with_newest(query, record, progress.parse(report))
             else:
                 record = self._with_silence(query, record, all_run)
-            records[record.label] = self._with_checkpoint(query, record)
+            records[record.label] = self._with_checkpoint(query, _with_pace(query, record))
         return _without_oldest_ended(tuple(records.values()))
 
     def _with_silence(self, query: Query, record: Record, all_run: bool) -> Record:
@@ -197,12 +197,17 @@ def _with_settings(query: Query, record: Record) -> Record:
     batch = record.last_batch
     if batch is None or batch.run_id != query.run_id:
         return record
-    if record.pace is None:
-        record = replace(record, pace=reading.pace_of(query.java))
+    if query.pace is None:
+        query.pace = reading.pace_of(query.java)
     if record.layout is None and batch.state:
         seen = StateLayout(batch.state.partitions, batch.state.provider)
         return replace(record, layout=reading.state_layout(query.java) or seen)
     return record
+
+
+def _with_pace(query: Query, record: Record) -> Record:
+    """Follow a pace that was changed while the query ran."""
+    return record if query.pace is record.pace else replace(record, pace=query.pace)
 
 
 def _with_timings(record: Record, timings: list[Timing], horizon: float) -> Record:

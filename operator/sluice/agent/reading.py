@@ -20,15 +20,28 @@ _PROCESSING_TIME = re.compile(r"ProcessingTimeTrigger\((\d+)\)")
 _MOST_ROWS = re.compile(r"MaxRows: (\d+)")
 
 
+@dataclass(frozen=True)
+class Programmed:
+    """What the program has set for a run: its pace, and Spark's own map from its sources to their limits."""
+
+    pace: Pace
+    limits: Any
+
+
 @dataclass
 class Query:
-    """A run of a query: Java's handle, what never changes of it, and the code of the progress that was read."""
+    """A run of a query: Java's handle, what never changes of it, the code of the progress that was read, its pace.
+
+    `programmed` is kept from before the pace is changed.
+    """
 
     java: Any
     name: str | None
     id: str
     run_id: str
     code: str = ""
+    pace: Pace | None = None
+    programmed: Programmed | None = None
 
 
 def new_progress(query: Any, newest: Progress, seen: Progress | None) -> list[Progress]:

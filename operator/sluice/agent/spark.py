@@ -100,6 +100,11 @@ class Spark:
         with self._lock:
             return tuple(self._queries.values())
 
+    def query_named(self, name: str) -> Query | None:
+        """Return the running query of a name, or of an id where it has none; None if there is not just one."""
+        found = [query for query in self.queries() if name in (query.name, query.id)]
+        return found[0] if len(found) == 1 else None
+
     def new_reports(self, queries: Sequence[Query]) -> dict[str, str]:
         """Return the last progress, as JSON, of each run that has a new one since it was asked for."""
         context = self.context()

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import executors, exposition, snapshot, state
+from sluice.agent import bodies, executors, exposition, snapshot, state
+from sluice.agent.bodies import RefusedError
+from sluice.agent.limits import CannotLimitError, Limiter
 from sluice.agent.polling import Poller
 from sluice.agent.spark import Spark
 from sluice.agent.stopping import Stopping
 
 LONGEST_BODY = 4096
-_MOST_EXECUTORS = 10_000
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,6 @@ class Response:
     body: bytes
 
 
-class RefusedError(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 class Verbs:
     """The fixed list of what can be asked."""
 
@@ -56,6 +49,7 @@ class Verbs:
         self._spark = spark
         self._stopping = stopping
         self._token_file = token_file
+        self._limiter = Limiter()
         self._routes: Mapping[str, tuple[str, Callable[[bytes], Response]]] = {
             "/healthz": ("GET", self._health),
             "/metrics": ("GET", self._metrics),
@@ -63,6 +57,7 @@ class Verbs:
             "/v1/stop": ("POST", self._stop),
             "/v1/executors": ("POST", self._scale),
             "/v1/decommission": ("POST", self._decommission),
+            "/v1/limits": ("POST", self._limit),
         }
 
     def answer(self, request: Request) -> Response:
@@ -119,7 +114,7 @@ class Verbs:
         return _json(202, {"phase": snapshot.STOPPING})
 
     def _scale(self, body: bytes) -> Response:
-        target = _target(body)
+        target = bodies.target(body)
         context = self._context()
         try:
             victims = executors.scale(context, target)
@@ -131,7 +126,7 @@ class Verbs:
         return _json(200, answer)
 
     def _decommission(self, body: bytes) -> Response:
-        ids = _executors(body)
+        ids = bodies.executors(body)
         context = self._context()
         try:
             victims = executors.replace(context, ids)
@@ -139,40 +134,25 @@ class Verbs:
             raise RefusedError(409, str(error)) from error
         return _json(200, {"decommissioning": list(victims)})
 
+    def _limit(self, body: bytes) -> Response:
+        name, wanted = bodies.limits(body)
+        query = self._spark.query_named(name)
+        if query is None:
+            raise RefusedError(409, f"there is not just one running query {name!r}")
+        try:
+            pace = self._limiter.limit(self._context()._jvm, query, wanted)
+        except CannotLimitError as error:
+            raise RefusedError(409, f"query {name!r} cannot be limited: {error}") from error
+        return _json(
+            200,
+            {"query": name, "mostRows": pace.most_rows, "triggerSeconds": pace.trigger_seconds},
+        )
+
     def _context(self) -> Any:
         context = self._spark.context()
         if context is None:
             raise RefusedError(409, "there is no running SparkContext yet; ask again later")
         return context
-
-
-def _field(body: bytes, name: str, form: str) -> Any:
-    try:
-        document = json.loads(body)
-    except ValueError as error:
-        raise RefusedError(400, f"the body must be {form}, but is not JSON: {error}") from error
-    return document.get(name) if isinstance(document, dict) else None
-
-
-def _executors(body: bytes) -> list[str]:
-    ids = _field(body, "executors", '{"executors": [id, ...]}')
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        raise RefusedError(400, f"executors must be a list of ids as texts, but is {ids!r}")
-    return ids
-
-
-def _target(body: bytes) -> int:
-    target = _field(body, "target", '{"target": n}')
-    # bool is an int to Python, but true is no number of executors.
-    if (
-        not isinstance(target, int)
-        or isinstance(target, bool)
-        or not 0 <= target <= _MOST_EXECUTORS
-    ):
-        raise RefusedError(
-            400, f"target must be a whole number from 0 to {_MOST_EXECUTORS}, but is {target!r}"
-        )
-    return target
 
 
 def _json(status: int, document: Mapping[str, Any]) -> Response:
