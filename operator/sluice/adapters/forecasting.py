@@ -40,7 +40,8 @@ class ForecastProcess:
                 self._ready(), _foreseen, forecaster, tuple(history), at
             )
             try:
-                return await asyncio.wait_for(question, self.deadline)
+                async with asyncio.timeout(self.deadline):
+                    return await question
             except TimeoutError:
                 self._end()
                 return forecaster, NoData(f"no forecast within {self.deadline:g} s")

@@ -1,0 +1,91 @@
+"""What is seen of a job by its agent's reports, one after the other."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.sights import Sight, look
+from sluice.core.observations import AgentReport, QueryReport
+from sluice.core.series import NoData
+from tests.support.jobs import NOW, query, report
+
+T = NOW.timestamp()
+
+
+def batch(start: float, seconds: float, rows: float, executors: int = 2) -> BatchReport:
+    return BatchReport(start=T + start, seconds=seconds, rows=rows, executors=executors)
+
+
+def seen(told: AgentReport, before: Sight | None = None, percentile: float = 0.95) -> Sight:
+    return look(told, before, percentile=percentile, cores=2)
+
+
+def at(seconds: float, *queries: QueryReport, **changes: Any) -> AgentReport:
+    return report(*queries, at=NOW + timedelta(seconds=seconds), **changes)
+
+
+def test_a_first_look_knows_no_rates() -> None:
+    scrape = seen(at(0, query(batches=(batch(-5, 2, 100),), arrival_rate=50.0))).scrape
+    assert isinstance(scrape.processing, NoData)
+    assert isinstance(scrape.busy, NoData)
+    assert scrape.arrival == 50.0
+    assert len(scrape.batches) == 1
+
+
+def test_rates_are_those_of_the_batches_since_the_look_before() -> None:
+    first = seen(at(0, query(batches=(batch(-5, 2, 100),))))
+    both = (batch(-5, 2, 100), batch(1, 4, 300), batch(6, 2, 200))
+    second = seen(at(10, query(batches=both)), first).scrape
+    assert [found.rows for found in second.batches] == [300, 200]
+    assert second.processing == pytest.approx(50)
+    assert second.busy == pytest.approx(0.6)
+
+
+def test_a_batch_in_flight_keeps_the_job_busy() -> None:
+    first = seen(at(0, query(batches=(batch(-5, 2, 100),))))
+    flying = query(batches=(batch(-5, 2, 100),), in_batch_since=NOW + timedelta(seconds=2))
+    assert seen(at(10, flying), first).scrape.busy == pytest.approx(0.8)
+
+
+def test_the_busiest_query_stands_for_all_and_has_the_rows_of_all() -> None:
+    busy = query(name="busy", batches=(batch(0, 2, 300),), arrival_rate=30.0)
+    idle = query(name="idle", batches=(batch(0, 1, 100),), arrival_rate=10.0)
+    scrape = seen(at(5, idle, busy)).scrape
+    (found,) = scrape.batches
+    assert found.seconds == 2
+    assert found.rows == pytest.approx(400)
+    assert scrape.arrival == pytest.approx(40)
+
+
+def test_another_driver_is_looked_at_anew() -> None:
+    first = seen(at(0, query(batches=(batch(-5, 2, 100),)), executor_seconds=500.0))
+    told = at(60, query(batches=(batch(50, 2, 100),)), incarnation=2, executor_seconds=1.0)
+    second = seen(told, first)
+    assert isinstance(second.scrape.processing, NoData)
+    assert isinstance(second.scrape.cpu, NoData)
+    assert second.incarnation == 2
+
+
+def test_processors_are_busy_by_the_share_of_all_slots() -> None:
+    first = seen(at(0, executor_seconds=100.0))
+    second = seen(at(10, executor_seconds=120.0), first)
+    assert second.scrape.cpu == pytest.approx(20 / 10 / (2 * 2))
+
+
+@pytest.mark.parametrize(
+    ("percentile", "seconds"), [(0.5, 1.0), (0.9, 2.0), (0.95, 2.0), (0.99, 3.0), (0.999, 3.0)]
+)
+def test_the_latency_is_that_of_the_nearest_percentile_that_is_told_and_not_below(
+    percentile: float, seconds: float
+) -> None:
+    told = query(latency={"p50": 1.0, "p95": 2.0, "p99": 3.0})
+    assert seen(at(0, told), percentile=percentile).scrape.latency == seconds
+
+
+def test_what_no_query_tells_is_no_zero() -> None:
+    scrape = seen(at(0, query())).scrape
+    assert isinstance(scrape.arrival, NoData)
+    assert isinstance(scrape.lag, NoData)
+    assert isinstance(scrape.latency, NoData)
