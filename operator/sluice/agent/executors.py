@@ -49,11 +49,12 @@ class Watch:
 
     def registered(self) -> tuple[str, ...]:
         """Return the ids of the executors that can be given tasks, oldest first."""
-        if not self._can_scale:
-            return ()
-        backend = self._backend
-        ids = [id for id in backend.getExecutorIds().mkString(",").split(",") if id]
-        return tuple(sorted((id for id in ids if backend.isExecutorActive(id)), key=_age))
+        ids = [id for id in self.names().split(",") if id]
+        return tuple(sorted((id for id in ids if self._backend.isExecutorActive(id)), key=_age))
+
+    def names(self) -> str:
+        """Return a text that changes when an executor comes or has gone."""
+        return str(self._backend.getExecutorIds().mkString(",")) if self._can_scale else ""
 
 
 def scale(context: Any, target: int) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ class Poller:
         if not self._staff.is_of(context):
             self._staff.join(context)
             self.set_target(executors.initial_target(context, self.snapshot.settings.executors))
-        elif self._polls % SELDOM:
+        elif self._polls % SELDOM and not self._staff.has_changed():
             return self.snapshot.executors.ids
         return self._staff.look(self._now())
 

@@ -23,6 +23,7 @@ class Staff:
         self._watch: executors.Watch | None = None
         self._roster: _Roster | None = None
         self._crew = Crew()
+        self._names = ""
         self._worked: dict[str, float] = {}
         self._worked_before = 0.0
         self.task_seconds: float | None = None
@@ -40,6 +41,12 @@ class Staff:
         self._watch, self._roster, self._crew = executors.Watch(context), _roster(context), Crew()
         self._worked_before += sum(self._worked.values())
         self._worked = {}
+
+    def has_changed(self) -> bool:
+        """Tell whether somebody came or went: a new executor must be known when its first batch ends."""
+        before = self._names
+        self._names = self._watch.names() if self._watch else ""
+        return self._names != before
 
     def look(self, now: float) -> tuple[str, ...]:
         """Return the ids of the executors that can be given tasks, oldest first."""
