@@ -4,10 +4,14 @@ from demo.names import DRIVER, JOB, NAMESPACE, OPERATOR_NAMESPACE, RELEASE
 
 _PATCH = f"kubectl patch sj {JOB} -n {NAMESPACE} --type=merge -p"
 
+_SCALING = f"kubectl get sj {JOB} -n {NAMESPACE} -o jsonpath"
+
 STEPS = (
     ("what runs", f"kubectl get sj,pods -n {NAMESPACE}"),
     ("how it is doing, and why", f"kubectl describe sj {JOB} -n {NAMESPACE}"),
     ("a third executor, live", f"kubectl scale sj {JOB} -n {NAMESPACE} --replicas=3"),
+    ("what the operator would do, and why", f"{_SCALING}='{{.status.decision}}'"),
+    ("let it", f"""{_PATCH} '{{"spec": {{"scaling": {{"mode": "Auto"}}}}}}'"""),
     ("kill the driver ...", f"kubectl delete pod {DRIVER} -n {NAMESPACE} --grace-period=0 --force"),
     ("... and watch it recover", f"kubectl get sj {JOB} -n {NAMESPACE} -w"),
     ("stop it, and keep its checkpoint", f"""{_PATCH} '{{"spec": {{"suspend": true}}}}'"""),

@@ -55,7 +55,7 @@ class ApiServer:
     async def until(self, holds: Callable[[], bool], what: str) -> None:
         """Wait until something holds, which is asked after every change."""
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not holds():
                     self._change.clear()
                     await self._change.wait()

@@ -235,6 +235,9 @@ def _told_of_pause(job: StreamJob, record: Record) -> str:
 
 def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     kind, report = Condition.PROGRESSING, seen.report
+    away = _away_for_too_long(job, verdict.record, now)
+    if away is not None:
+        return fails(kind, "NoBatch", away)
     if seen.driver is None or seen.driver.is_over or report is None:
         return unknown(kind, "NoReport", "Nothing is known of the queries.")
     failed = [query for query in report.queries if query.failure is not None and not query.active]
@@ -251,6 +254,18 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
     newest = verdict.record.last_batch
     told = f"The last committed batch is {newest}." if newest is not None else "No rows yet."
     return holds(kind, "Batches", told)
+
+
+def _away_for_too_long(job: StreamJob, record: Record, now: datetime) -> str | None:
+    """Why nothing is committed while drivers come and go: each of them alone is too young to be judged."""
+    away = record.recoveries.present
+    if away is None or away.committed is not None or now - away.began <= job.progress_deadline:
+        return None
+    since, deadline = format_duration(now - away.began), format_duration(job.progress_deadline)
+    return (
+        f"No batch for {since}, since the driver was taken away ({away.cause}); spec.progressDeadline is {deadline}. "
+        f"The last committed batch is {record.last_batch}."
+    )
 
 
 def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str, str] | None:

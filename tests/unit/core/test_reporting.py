@@ -14,6 +14,8 @@ from sluice.core.conditions import Claim, Condition, Status, fails, holds, settl
 from sluice.core.news import News, news
 from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Failure, Phase, Record
+from sluice.core.recoveries import Cause as RecoveryCause
+from sluice.core.recoveries import Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
 
 JOB = job()
@@ -39,7 +41,31 @@ def running(**changes: Any) -> Observed:
     return Observed(driver=driver(JOB, **changes), report=report())
 
 
+def lost(seconds: float) -> Record:
+    """A job that had committed batch 7 when its driver was lost, so long ago."""
+    began = NOW - timedelta(seconds=seconds)
+    recoveries = Recoveries().begun(RecoveryCause.DRIVER_LOSS, 2, began, began)
+    return replace(STARTED, incarnation=2, last_batch=7, recoveries=recoveries)
+
+
+NOT_YET = Observed(
+    driver=driver(JOB, incarnation=2, started=NOW - timedelta(seconds=20)),
+    report=report(query(batch_id=None, committed_at=None), incarnation=2),
+)
+
 STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
+    "a lost driver is followed by one that has committed nothing for too long": (
+        *(NOT_YET, lost(301)),
+        *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "No batch for 5m"),
+    ),
+    "a job without a driver for too long makes no progress": (
+        *(Observed(), lost(301)),
+        *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "(DriverLoss)"),
+    ),
+    "a new driver has its time": (
+        *(NOT_YET, lost(299)),
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "batch is 7"),
+    ),
     "a healthy job is ready": (
         *(running(), STARTED),
         *(Condition.READY, Status.TRUE, "Running", "runs as declared"),
