@@ -137,15 +137,13 @@ class Sluice:
         wanted = max(soon.chosen.executors, later.chosen.executors)
         present, starting = soon.of(situation.executors), situation.executors - situation.running
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
-            reason = f"{wanted} executors are wanted, and {starting} are starting"
+            reason = f"{_some(wanted)} wanted, {starting} starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         if rescale.path is Path.RESTART and self._is_bearable(situation, soon, present):
-            reason = f"{wanted} executors are wanted, but not by another restart so soon"
+            reason = f"{_some(wanted)} wanted, but not by another restart so soon"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
-        reason = (
-            f"{executors} executors, because with {situation.executors} {soon.verdict(present)}"
-        )
+        reason = f"{_some(executors)}, because with {situation.executors} {soon.verdict(present)}"
         return _decision(case, soon, rescale, wanted, executors, reason)
 
     def _is_bearable(self, situation: Situation, choice: Choice, present: Assessment) -> bool:
@@ -180,13 +178,13 @@ class Sluice:
         current, wanted = case.situation.executors, choice.chosen.executors
         rescale = self._rescale(case, choice)
         if wanted >= current:
-            return _decision(case, choice, rescale, wanted, current, f"{current} executors fit")
+            return _decision(case, choice, rescale, wanted, current, f"{_some(current)} will do")
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
         obstacle = self._obstacle(case, rescale, current - executors)
         if obstacle:
-            reason = f"{wanted} executors are enough, but {obstacle}"
+            reason = f"{_some(wanted)} would do, but {obstacle}"
             return _decision(case, choice, rescale, wanted, current, reason)
-        reason = f"{executors} executors are enough for {case.later.peak:.0f} rows/s"
+        reason = f"{_some(executors)} will do for {case.later.peak:.0f} rows/s"
         return _decision(case, choice, rescale, wanted, executors, reason)
 
     def _obstacle(self, case: Case, rescale: Rescale, saved: int) -> str | None:
@@ -224,6 +222,10 @@ def _decision(
         expected_recovery=_finite(expected.recovery),
         smallest_recovery=_finite(best) if infeasible else None,
     )
+
+
+def _some(executors: int) -> str:
+    return "1 executor" if executors == 1 else f"{executors} executors"
 
 
 def _seen_growth(situation: Situation, needed: int) -> float:
