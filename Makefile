@@ -71,6 +71,10 @@ faults: install ## A hundred faults to a running job, at random moments: hours; 
 alert-drill: install ## Make alerts fire and resolve in a real Prometheus: about 40 minutes; writes bench/results/alerts
 	$(BIN)/python -m e2e -- e2e/drill_alerts.py -s
 
+.PHONY: rescale-drill
+rescale-drill: install ## Rescale a job live twenty times under load: half an hour; writes bench/results/rescale
+	$(BIN)/python -m e2e -- e2e/drill_rescale.py -s
+
 .PHONY: test
 test: check programs unit e2e ## Everything that CI runs; sets up what it needs
 

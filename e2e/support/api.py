@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import yaml
 from kubernetes import config
+from kubernetes.client import CoreV1Api
 from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import NotFoundError
@@ -85,6 +86,16 @@ class Cluster:
         return subprocess.run(
             command, input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+
+    def pod_page(self, namespace: str, pod: str, path: str) -> str:
+        """What a pod, as NAME:PORT, answers over HTTP, through the API server."""
+        core = CoreV1Api(_client(self.kubeconfig).client)
+        # Without the preload the client would make a Python literal of JSON.
+        answer = core.connect_get_namespaced_pod_proxy_with_path(
+            pod, namespace, path, _preload_content=False
+        )
+        text: str = answer.data.decode()
+        return text
 
     def apply(self, text: str, namespace: str) -> None:
         """Apply manifests, as a user does."""
