@@ -167,9 +167,9 @@ def _write(grown: list[Rescale], shrunk: list[Rescale], records: int) -> None:
         name="rescale",
         title="Live rescales under load",
         method=f"A job that passes {RATE} records/s on is rescaled from {FIRST} executor to {LARGE}, to {SMALL} and "
-        "back, on the local cluster with the image present. An executor works when Spark's own account shows a task of its. "
-        "Batches are those from the request until some seconds after its effect; the usual one is the median of the "
-        "eight before. At the end every record must have come out once, from the first driver.",
+        "back, on the local cluster with the image present. An executor works when Spark's own account shows a task "
+        "of its. Batches are those from the request until some seconds after its effect; the usual one is the median "
+        "of the eight before. At the end every record must have come out once, from the first driver.",
         settings={"times": TIMES, "rate": RATE},
         versions=report.versions("kopf"),
         runs={"run 1": figures},
