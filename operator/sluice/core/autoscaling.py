@@ -6,6 +6,7 @@ from typing import Any
 from sluice.core.application import StreamJob
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.guards import Settings
+from sluice.core.deciding.policies.keda_lag import LATENESS
 from sluice.core.deciding.policies.named import policy_named
 from sluice.core.deciding.situation import Bounds, Models, Targets
 from sluice.core.learning.watching import Terms
@@ -17,9 +18,6 @@ from sluice.core.series import NoData
 
 LEAD = 300.0
 """Seconds: what is needed within that time is needed now."""
-
-LATENESS = 5.0
-"""Seconds of an executor's work that may wait before `keda-lag` adds another."""
 
 NEVER = 1e9
 """Seconds: 31 years, and a number in JSON, too."""

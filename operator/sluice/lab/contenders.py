@@ -13,7 +13,8 @@ from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies import wording
-from sluice.core.deciding.policies.named import POLICIES, parameter_names, policy_named
+from sluice.core.deciding.policies.keda_lag import LATENESS
+from sluice.core.deciding.policies.named import FORECASTING, POLICIES, parameter_names, policy_named
 from sluice.core.learning.foreseeing import Forecaster, unforeseen
 from sluice.core.simulation.loop import Decide, Foresee
 from sluice.core.simulation.oracle import Oracle
@@ -31,12 +32,6 @@ INTERVALS: Mapping[str, float] = {"hpa": 15.0, "keda-lag": 30.0}
 """Kubernetes' and KEDA's defaults; all others decide each minute, which is ours."""
 
 MINUTE = 60.0
-
-MODELLING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
-"""Those that use a forecast and a profile; the profile is paid by who uses it."""
-
-LATENESS = 5.0
-"""Seconds of an executor's work that may wait before `keda-lag` adds another, unless it is told."""
 
 SETS: Mapping[str, tuple[str, ...]] = {
     "rivals": (
@@ -78,8 +73,8 @@ class Contender:
 
     @property
     def needs_models(self) -> bool:
-        """Whether it uses a forecast and a profile."""
-        return self.name in MODELLING
+        """Whether it uses a forecast and a profile, which is paid by who uses it."""
+        return self.name in FORECASTING
 
     @property
     def is_oracle(self) -> bool:

@@ -16,6 +16,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Decided, wanted_executors
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.policies.named import FORECASTING
 from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.storing import Record as Stored
 from sluice.core.forecasting.forecast import Forecast
@@ -37,9 +38,6 @@ from sluice.services.polling import Poller
 from sluice.services.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
-
-FORECASTING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
-"""The policies that ask for a forecast."""
 
 STEP = timedelta(minutes=1)
 
@@ -171,7 +169,7 @@ class Autoscaler:
 
     async def _course_of(self, job: StreamJob, record: Record, now: datetime) -> Course:
         """Go on with what was learned and measured before."""
-        # Numpy and what else forecasts need is loaded by the process that makes them.
+        # This loads numpy, which an operator without scaled jobs does not need.
         from sluice.core.learning.foreseeing import Forecaster
 
         known = await self._read(job)

@@ -1,11 +1,13 @@
 """From a stored StreamJob to the core's record: defaults and derived sizes."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from sluice.api import convert
+from sluice.api.v1alpha1.objectives import Scaling
+from sluice.core.deciding.policies.named import POLICIES
 from sluice.core.objectives.budget import Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.quantities import MEBIBYTE
@@ -101,3 +103,8 @@ def test_defaults_written_out_are_no_change_of_the_spec() -> None:
 def test_a_document_read_again_stays_the_same() -> None:
     document = job(slo={"latency": {"bound": "5s"}}).document
     assert convert.spec_document(document) == document
+
+
+def test_every_policy_that_there_is_can_be_declared_and_no_other() -> None:
+    declared = get_args(Scaling.model_fields["policy"].annotation)
+    assert set(declared) == set(POLICIES)

@@ -13,6 +13,9 @@ from sluice.core.deciding.policies.replies import held
 from sluice.core.deciding.situation import Situation
 from sluice.core.series import NoData
 
+LATENESS = 5.0
+"""Seconds of an executor's work that may wait before another one is added, where nobody has said how many rows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KedaLag:

@@ -26,6 +26,9 @@ POLICIES: Mapping[str, Callable[..., Policy]] = {
     "daedalus": Daedalus,
 }
 
+FORECASTING = frozenset({"sluice", "phoebe", "twres", "daedalus"})
+"""Those that use a forecast and what was learned of the job."""
+
 
 def policy_named(name: str, **parameters: object) -> Policy:
     """The policy of a name, with some parameters instead of its defaults. Raises ValueError on unknown ones."""
