@@ -15,6 +15,10 @@ class Settings(BaseSettings):
     namespaces: str = Field(
         "", description="Comma-separated namespaces to look after; empty means all of the cluster."
     )
+    watch_nodes: bool = Field(
+        True,
+        description="Whether pods leave cordoned nodes in order; needs the right to list nodes.",
+    )
     home: str = Field("default", description="Namespace of the operator's own Lease and Secret.")
     identity: str = Field(
         "sluice", description="What this process calls itself in the Lease; the pod's name."

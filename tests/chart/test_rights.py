@@ -198,9 +198,18 @@ def test_the_operator_has_every_right_that_it_hands_to_a_driver(helm: Helm, valu
     assert allows(rules, Right("update", "sluice.dev", "streamjobs/finalizers", "shop"))
 
 
-def test_an_operator_of_some_namespaces_has_no_right_elsewhere(helm: Helm) -> None:
-    objects = helm.render('watchNamespaces=["shop","bank"]')
-    assert {place for place, _ in rules_of_operator(objects)} == {"shop", "bank", HOME}
+def test_an_operator_of_some_namespaces_has_no_right_elsewhere_but_to_list_nodes(
+    helm: Helm,
+) -> None:
+    rules = rules_of_operator(helm.render('watchNamespaces=["shop","bank"]'))
+    assert {place for place, _ in rules} == {"shop", "bank", HOME, None}
+    (elsewhere,) = [rule for place, rule in rules if place is None]
+    assert elsewhere == {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
+
+
+def test_who_leaves_cordoned_nodes_alone_needs_no_right_elsewhere(helm: Helm) -> None:
+    objects = helm.render('watchNamespaces=["shop"]', "watchNodes=false")
+    assert {place for place, _ in rules_of_operator(objects)} == {"shop", HOME}
     assert not of_kind(objects, "ClusterRoleBinding")
 
 

@@ -24,6 +24,7 @@ class Installation:
     replicas: int
     namespaces: tuple[str, ...] = ()
     """What it looks after; empty means the whole cluster."""
+    watches_nodes: bool = False
     prometheus: str | None = None
 
     @property
@@ -57,5 +58,6 @@ def installation(deployment: Mapping[str, Any]) -> Installation:
         ready=deployment.get("status", {}).get("readyReplicas", 0),
         replicas=deployment["spec"].get("replicas", 1),
         namespaces=tuple(name for name in watched.split(",") if name),
+        watches_nodes=environment.get("SLUICE_OPERATOR_WATCH_NODES") == "true",
         prometheus=environment.get("SLUICE_OPERATOR_PROMETHEUS_URL") or None,
     )

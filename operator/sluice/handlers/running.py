@@ -52,7 +52,12 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             metrics=await _metrics(settings, stack),
             forecasts=forecasts,
             clock=clock,
-            scope=Scope(namespaces=namespaces, home=settings.home, identity=settings.identity),
+            scope=Scope(
+                namespaces=namespaces,
+                nodes=settings.watch_nodes,
+                home=settings.home,
+                identity=settings.identity,
+            ),
             agent=packed(),
             fresh_key=fresh_key,
             pace=Pace(interval=settings.poll_interval, per_second=settings.polls_per_second),

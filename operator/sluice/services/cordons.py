@@ -1,8 +1,7 @@
 """Know which nodes are to be emptied: those that somebody has cordoned, as `kubectl drain` does first.
 
 One question every ten seconds, which mostly has an empty answer, whatever the size of the cluster; a watch would tell
-of all that every kubelet writes. Nodes belong to no namespace: an operator of some namespaces may not ask, and moves
-nothing.
+of all that every kubelet writes.
 """
 
 import asyncio
@@ -31,13 +30,13 @@ class Cordons:
         clock: Clock,
         *,
         told: Callable[[JobKey], None],
-        may_ask: bool = True,
+        asks: bool = True,
     ) -> None:
         self._cluster = cluster
         self._fleet = fleet
         self._clock = clock
         self._told = told
-        self._may_ask = may_ask
+        self._asks = asks
         self._since: dict[str, datetime] = {}
         self._is_told = False
         self.are_known = False
@@ -50,10 +49,8 @@ class Cordons:
 
     async def run(self) -> None:
         """Ask again and again until cancelled."""
-        if not self._may_ask:
-            log.info(
-                "nodes cannot be looked at with rights in namespaces only: no job is moved when one is cordoned"
-            )
+        if not self._asks:
+            log.info("nodes are not looked at: no job is moved when one is cordoned")
             return
         while True:
             await asyncio.sleep(EVERY)
@@ -61,7 +58,7 @@ class Cordons:
 
     async def ask(self) -> None:
         """Ask once. Without an answer, what was known stays."""
-        if not self._may_ask:
+        if not self._asks:
             return
         try:
             nodes = self._cluster.each(NODES, None, fields="spec.unschedulable=true")

@@ -44,9 +44,13 @@ SCALERS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Where the operator acts: in these namespaces, or everywhere if none is named."""
+    """Where the operator acts: in these namespaces, or everywhere if none is named.
+
+    With `nodes` it leaves cordoned ones.
+    """
 
     namespaces: tuple[str, ...] = ()
+    nodes: bool = True
     home: str = "default"
     identity: str = "sluice"
 
@@ -110,7 +114,7 @@ class Operator:
             self.fleet,
             clock,
             told=self._queue.add,
-            may_ask=not scope.namespaces,
+            asks=scope.nodes,
         )
         self._jobs = JobsCollector(self.fleet, self._autoscaler.course)
         self.registry.register(self._jobs)

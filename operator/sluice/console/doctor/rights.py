@@ -70,6 +70,9 @@ AT_HOME = (
 )
 """What it grants in the operator's own namespace."""
 
+OF_NODES = _rights("", "nodes", "list")
+"""What it grants in the cluster to an operator that leaves cordoned nodes."""
+
 OF_PEOPLE: Mapping[str, tuple[Right, ...]] = {
     "status": (*_rights("sluice.dev", "streamjobs", "get list"), *_rights("", "events", "list")),
     "top": _rights("sluice.dev", "streamjobs", "list"),
