@@ -74,7 +74,8 @@ def _is_rolled_back(resource: Json) -> bool:
 
 def _newest_recovery(resource: Json) -> Json:
     recoveries: Json = resource["status"].get("recoveries", {})
-    return ([*recoveries.get("past", []), recoveries.get("present")] or [{}])[-1] or {}
+    newest: Json = recoveries.get("present") or (recoveries.get("past") or [{}])[-1]
+    return newest
 
 
 def _pods_of(job: Job) -> list[Json]:
