@@ -150,6 +150,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
         trigger_seconds=query.get("triggerSeconds"),
         most_rows=query.get("mostRows"),
         checkpoint=_checkpoint(query.get("checkpoint")),
+        profile=(query.get("profile") or {}).get("kind"),
     )
 
 

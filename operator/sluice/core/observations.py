@@ -91,7 +91,8 @@ class QueryReport:
     """One streaming query, as the agent sees it. Rates are rows per second.
 
     `batches` are the last ones, the oldest first. `trigger_seconds` is the period of the trigger, 0 where a batch
-    follows the other at once; `most_rows` the limit of a batch. Each is None where it is not known.
+    follows the other at once; `most_rows` the limit of a batch. Each is None where it is not known. `profile` is what a
+    copy's agent has made of the query's sink ("dropped"; "lowerBound" if a part of the program's work went with it).
     """
 
     name: str
@@ -113,6 +114,7 @@ class QueryReport:
     trigger_seconds: float | None = None
     most_rows: float | None = None
     checkpoint: CheckpointReport | None = None
+    profile: str | None = None
 
     @property
     def is_under_way(self) -> bool:

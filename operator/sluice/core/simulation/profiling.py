@@ -9,19 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from sluice.core.deciding.situation import Bounds
 from sluice.core.learning.experience import LATENCY_WINDOW, Experience
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.shapes import Slots
+from sluice.core.profiling.planning import MOST, scale_outs
 from sluice.core.series import NoData
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob
 from sluice.core.simulation.metrics import Metrics
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
-SCALE_OUTS = 4
 SATURATED, STEADY, FAILING = 120, 300, 360
 """Seconds of a measurement of each kind; that executors are cold at first, batches tell themselves."""
 
@@ -39,13 +38,7 @@ def unprofiled(plant: Plant) -> Experience:
     return replace(experience, models=models)
 
 
-def scale_outs(bounds: Bounds, count: int = SCALE_OUTS) -> tuple[int, ...]:
-    """Equally spaced numbers of executors, both bounds included (phoebe.md 2.2, 5.9)."""
-    spaced = np.linspace(bounds.smallest, bounds.largest, max(2, count))
-    return tuple(sorted({int(at + 0.5) for at in spaced}))
-
-
-def profiled(plant: Plant, seed: int, count: int = SCALE_OUTS) -> tuple[Experience, float]:
+def profiled(plant: Plant, seed: int, count: int = MOST) -> tuple[Experience, float]:
     """Profile a plant; tells the price in executor-seconds."""
     experience, spent = unprofiled(plant), 0.0
     sizes = scale_outs(plant.bounds, count)

@@ -11,9 +11,10 @@ from sluice.core.learning.experience import Experience
 from sluice.core.learning.overheads import fitted_overhead
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
+from sluice.core.profiling.planning import scale_outs
 from sluice.core.series import NoData
 from sluice.core.simulation.plant import PLANTS, Plant
-from sluice.core.simulation.profiling import profiled, scale_outs
+from sluice.core.simulation.profiling import profiled
 
 
 def report(

@@ -1,0 +1,10 @@
+"""Measuring copies of a job at several numbers of executors, beside production: what to measure, and when to end.
+
+records     what is declared, remembered and seen of a profile
+planning    which numbers of executors tell most about the capacity
+measuring   rows per second from the batches of a copy, and how certain they are
+steering    the rows of a copy's batches, so that their sizes tell the overhead from the rows
+budget      what copies cost, and what may still be started
+keys        which measurements are of the same program on the same executors
+stepping    the profile's life: which copies to make and to end, and how it ends
+"""

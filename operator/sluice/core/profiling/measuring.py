@@ -1,0 +1,137 @@
+"""Rows per second of a copy at saturation, from its warm batches, and how certain they are.
+
+    seconds = overhead + rows / capacity          (learning.overheads)
+
+A batch counts if it ran on as many executors as are measured, all of them warm, and if more rows waited behind it.
+That is known afterwards: a backlog only shrinks, so where rows wait now, they have waited behind every batch so far.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.overheads import NOISE, Overhead, fitted_overhead
+from sluice.core.learning.sights import look
+from sluice.core.observations import AgentReport, QueryReport
+from sluice.core.profiling.records import Reading
+
+ENOUGH = 5
+"""Warm batches that a measurement has at least."""
+
+CERTAIN = 0.05
+"""A measurement ends when its standard error is below this share of the rate."""
+
+SEPARABLE = 0.1
+"""The overhead is told from the rows if that leaves less than this share of the rate open."""
+
+FULL = 0.8
+"""A batch has taken all that it might, if it has this share of its limit: partitions share it out unevenly."""
+
+LOWER_BOUND = "lowerBound"
+"""What an agent tells of a query whose own work is left out; see `QueryReport.profile`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """The batches of a copy, from report to report: those that had more rows behind them, and the rest."""
+
+    incarnation: int = 0
+    saturated: tuple[BatchReport, ...] = ()
+    rest: tuple[BatchReport, ...] = ()
+    is_dry: bool = False
+    leaves_out: bool = False
+
+    def with_report(self, report: AgentReport) -> "Batches":
+        """With what an agent tells; another driver begins anew, because its executors are cold."""
+        if self.incarnation not in (0, report.incarnation):
+            return Batches().with_report(report)
+        upto = max((batch.end for batch in (*self.saturated, *self.rest)), default=0.0)
+        told = look(report, None, percentile=0.5, cores=1).scrape.batches
+        new = tuple(batch for batch in told if batch.end > upto)
+        if all(query.backlog_rows is None for query in report.queries):
+            # The next report tells of these batches again.
+            return self
+        found = replace(
+            self,
+            incarnation=report.incarnation,
+            is_dry=not any(_waits(query) for query in report.queries),
+            leaves_out=any(query.profile == LOWER_BOUND for query in report.queries),
+        )
+        if found.is_dry:
+            return replace(found, rest=(*self.rest, *new))
+        return replace(found, saturated=(*self.saturated, *new))
+
+    def reading(self, executors: int) -> Reading | None:
+        """What they tell about so many executors; None before the first warm batch."""
+        full = _warm(self.saturated, executors)
+        if len(full) < ENOUGH and self.is_dry:
+            return self._bound(_warm((*self.saturated, *self.rest), executors))
+        if not full:
+            return None
+        found = _measured(full)
+        return replace(found, is_dry=self.is_dry, is_upper_bound=self.leaves_out)
+
+    def _bound(self, batches: Sequence[BatchReport]) -> Reading | None:
+        if not batches:
+            return None
+        found = replace(_throughput(batches), is_lower_bound=True, is_dry=True)
+        return replace(found, is_upper_bound=self.leaves_out)
+
+
+def is_certain(reading: Reading) -> bool:
+    """Whether more batches would not tell much more."""
+    if reading.is_lower_bound:
+        return False
+    return reading.batches >= ENOUGH and reading.relative_error < CERTAIN
+
+
+def _waits(query: QueryReport) -> bool:
+    """Whether the next batch can be full, too. Rows that arrive during a batch are no backlog."""
+    waiting = query.backlog_rows or 0.0
+    if query.most_rows is not None:
+        return waiting >= FULL * query.most_rows
+    return waiting > 0
+
+
+def _warm(batches: Sequence[BatchReport], executors: int) -> tuple[BatchReport, ...]:
+    return tuple(
+        batch
+        for batch in batches
+        if not batch.cold and batch.executors == executors and batch.rows > 0 and batch.seconds > 0
+    )
+
+
+def _measured(batches: Sequence[BatchReport]) -> Reading:
+    overhead = fitted_overhead(batches)
+    worked = sum(batch.seconds for batch in batches) - len(batches) * overhead.seconds
+    if worked <= 0 or len(batches) * overhead.error >= SEPARABLE * worked:
+        # Batches of one size: what they have in common cannot be told from their rows.
+        return replace(_throughput(batches), is_lower_bound=True)
+    rate = sum(batch.rows for batch in batches) / worked
+    noise = _noise(batches, overhead, rate)
+    scatter = noise * math.hypot(*(batch.seconds for batch in batches)) / worked
+    # The overhead's error was told for batches that scatter by NOISE.
+    shared = max(1.0, noise / NOISE) * len(batches) * overhead.error / worked
+    return Reading(
+        rate=rate,
+        error=rate * math.hypot(scatter, shared),
+        batches=len(batches),
+        overhead=overhead.seconds,
+    )
+
+
+def _throughput(batches: Sequence[BatchReport]) -> Reading:
+    rate = sum(batch.rows for batch in batches) / sum(batch.seconds for batch in batches)
+    noise = _noise(batches, Overhead(seconds=0.0, error=0.0), rate)
+    return Reading(
+        rate=rate, error=rate * noise / math.sqrt(len(batches)), batches=len(batches), overhead=0.0
+    )
+
+
+def _noise(batches: Sequence[BatchReport], overhead: Overhead, rate: float) -> float:
+    """The standard deviation of a batch's length, relative to it; NOISE where too few can tell."""
+    if len(batches) < 3:
+        return NOISE
+    misses = (1 - (overhead.seconds + batch.rows / rate) / batch.seconds for batch in batches)
+    return math.sqrt(sum(miss**2 for miss in misses) / (len(batches) - 2))

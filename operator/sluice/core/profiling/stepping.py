@@ -1,0 +1,265 @@
+"""Decide the next steps in the life of a profile, from what is declared, remembered and seen.
+
+    job missing, not valid, cannot be copied -> fail
+    an older profile of the job is under way -> wait
+    job's configuration has changed ----------> end all copies, fail
+    budget spent ----------------------------> end all copies with what they have told
+    copy certain, or at its deadline --------> note its point, end it
+    copy failed -----------------------------> note why, end it; the others go on
+    room for another, something to measure --> make a copy
+    nothing open, nothing left to measure ---> finish
+
+Each step follows from what is remembered and seen alone: a copy that is to be there and is not is made, one that has
+ended and is there is removed, so a crash at any point is met again by the next look.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from sluice.core.application import StreamJob
+from sluice.core.deciding.situation import Bounds
+from sluice.core.modelling.shapes import Slots
+from sluice.core.profiling import budget, planning
+from sluice.core.profiling.measuring import is_certain
+from sluice.core.profiling.places import copy_namespace
+from sluice.core.profiling.records import (
+    Copy,
+    CopyPhase,
+    CopySeen,
+    EndCopy,
+    MakeCopy,
+    Phase,
+    Plan,
+    Point,
+    Problem,
+    Profile,
+    Reading,
+    Reason,
+    Run,
+    Seen,
+    Step,
+    Verdict,
+)
+from sluice.errors import InvalidSpec
+
+AGAIN = 5.0
+"""Seconds between two looks at copies that run."""
+
+WAITING = 30.0
+"""Seconds between two looks at what is waited for."""
+
+PATIENCE = timedelta(minutes=3)
+"""Pods that have no place for so long will have none."""
+
+FEWEST = 3
+"""Warm batches without which a deadline leaves no measurement."""
+
+
+def next_steps(profile: Profile, run: Run, seen: Seen, now: datetime) -> Verdict:
+    """Decide the next steps of a valid profile."""
+    if run.ended is not None:
+        return _verdict(run, seen)
+    job = seen.job
+    if not isinstance(job, StreamJob):
+        return _verdict(_failed(run, _lack(profile, job), now), seen)
+    if run.began is None:
+        return _begun(profile, job, run, seen, now)
+    return _verdict(_gone_on(profile, job, run, seen, now), seen)
+
+
+def _lack(profile: Profile, job: InvalidSpec | None) -> Problem:
+    if job is None:
+        told = f"spec.job: there is no StreamJob {profile.job.name!r} in {profile.job.namespace}"
+        return Problem(Reason.JOB_NOT_FOUND, told)
+    return Problem(Reason.JOB_INVALID, f"StreamJob {profile.job.name!r} is not valid: {job}")
+
+
+def _begun(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> Verdict:
+    """Begin, unless it has to wait or cannot work."""
+    if seen.obstacle is not None:
+        return _verdict(_failed(run, seen.obstacle, now), seen)
+    if seen.rival is not None:
+        told = f"profile {seen.rival} of the same job is older and under way; one runs at a time"
+        waiting = replace(run, problem=Problem(Reason.ANOTHER_PROFILE, told))
+        return Verdict(phase=Phase.PENDING, run=waiting, again=WAITING)
+    known = () if profile.executors else seen.known
+    begun = replace(run, began=now, key=seen.key, points=known, problem=None)
+    begun = replace(begun, plan=_plan(profile, job, known))
+    if (
+        profile.executors
+        and begun.plan
+        and begun.plan.core_seconds > profile.allowance.core_seconds
+    ):
+        return _verdict(_failed(begun, _too_dear(profile, begun.plan.core_seconds), now), seen)
+    return _verdict(_gone_on(profile, job, begun, seen, now), seen)
+
+
+def _plan(profile: Profile, job: StreamJob, known: tuple[Point, ...]) -> Plan:
+    sizes = profile.executors or planning.scale_outs(_bounds(job))
+    measured = {point.executors for point in known}
+    left = [executors for executors in sizes if executors not in measured]
+    return budget.plan(job, left, profile.parallel)
+
+
+def _too_dear(profile: Profile, price: float) -> Problem:
+    hours, allowed = price / 3600, profile.allowance.core_seconds / 3600
+    told = (
+        f"spec.budget.coreHours: {len(profile.executors)} copies will take about {hours:.2g} core-hours and "
+        f"{allowed:.2g} are allowed; raise it, or measure fewer executors"
+    )
+    return Problem(Reason.BUDGET_SPENT, told)
+
+
+def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> Run:
+    """Take in what copies have told, end those that are over, and begin others."""
+    if seen.key != run.key:
+        told = f"the configuration of StreamJob {job.key.name!r} has changed since the profile began; profile it again"
+        return _failed(run, Problem(Reason.SUPERSEDED, told), now)
+    is_spent = budget.is_spent(job, run, profile.allowance, now)
+    for copy in run.open:
+        run = _looked_at(profile, run, copy, seen.of(copy), now, is_last_look=is_spent)
+    while (executors := _next(profile, job, run, seen, now)) is not None:
+        namespace = _free_place(profile, run, seen, executors)
+        if namespace is None:
+            return run
+        run = run.with_copy(Copy(executors=executors, namespace=namespace, began=now))
+    return run if run.open else _finished(profile, job, run, seen, now)
+
+
+def _looked_at(
+    profile: Profile, run: Run, copy: Copy, seen: CopySeen, now: datetime, *, is_last_look: bool
+) -> Run:
+    """The run with what a copy has told."""
+    reading = seen.reading
+    if seen.problem is not None:
+        return _copy_failed(run, copy, seen.problem, now)
+    is_late = is_last_look or now - copy.began >= profile.copy_deadline
+    is_over = seen.is_dry or is_late
+    if reading is not None and (is_certain(reading) or (is_over and reading.batches >= FEWEST)):
+        measured = replace(copy, phase=CopyPhase.MEASURED, ended=now)
+        return run.with_point(_point(copy, reading, now)).with_copy(measured)
+    if is_over or _has_waited(copy, seen, now):
+        return _copy_failed(run, copy, _why(copy, seen, is_last_look), now)
+    is_measuring = seen.registered == copy.executors
+    phase = CopyPhase.MEASURING if is_measuring else CopyPhase.STARTING
+    return run.with_copy(
+        replace(copy, phase=phase, problem=None if is_measuring else seen.obstacle)
+    )
+
+
+def _has_waited(copy: Copy, seen: CopySeen, now: datetime) -> bool:
+    """Whether its pods have no place, and will have none."""
+    since = max(copy.began, seen.driver_since or copy.began)
+    return (seen.registered or 0) < copy.executors and now - since >= PATIENCE
+
+
+def _why(copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
+    """Why a copy has ended without a measurement."""
+    if is_last_look:
+        told = f"the budget was spent before {copy.executors} executors were measured; raise spec.budget"
+        return Problem(Reason.BUDGET_SPENT, told)
+    if seen.is_dry:
+        told = (
+            "the source has too few rows to read again: the copy had caught up before it was measured; "
+            "keep more history in the topics, or profile later"
+        )
+        return Problem(Reason.HISTORY_TOO_SHORT, told)
+    if (seen.registered or 0) < copy.executors:
+        if seen.obstacle is not None:
+            return seen.obstacle
+        told = f"{seen.registered or 0} of {copy.executors} executors came"
+        return Problem(Reason.NO_CAPACITY, f"{told}; make room, or measure fewer executors")
+    batches = seen.reading.batches if seen.reading is not None else 0
+    told = (
+        f"{batches} warm batches on {copy.executors} executors within spec.copyDeadline; raise it"
+    )
+    return Problem(Reason.COPY_FAILED, told)
+
+
+def _point(copy: Copy, reading: Reading, now: datetime) -> Point:
+    return Point(
+        executors=copy.executors,
+        rate=reading.rate,
+        error=reading.error,
+        batches=reading.batches,
+        overhead=reading.overhead,
+        at=now,
+        is_lower_bound=reading.is_lower_bound,
+        is_upper_bound=reading.is_upper_bound,
+    )
+
+
+def _copy_failed(run: Run, copy: Copy, problem: Problem, now: datetime) -> Run:
+    return run.with_copy(replace(copy, phase=CopyPhase.FAILED, ended=now, problem=problem))
+
+
+def _next(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> int | None:
+    """The executors of the copy to start now."""
+    if len(run.open) >= profile.parallel:
+        return None
+    executors = _wanted(profile, job, run, seen)
+    if executors is None or not budget.affords(job, run, profile.allowance, executors, now):
+        return None
+    return executors
+
+
+def _wanted(profile: Profile, job: StreamJob, run: Run, seen: Seen) -> int | None:
+    """The executors to measure next, whatever that costs."""
+    tried = {copy.executors for copy in run.copies}
+    if profile.executors:
+        return next((one for one in profile.executors if one not in tried), None)
+    return planning.next_scale_out(
+        _bounds(job),
+        Slots(cores=job.executors.cores, tasks=seen.tasks),
+        [(point.executors, point.rate) for point in run.points],
+        under_way={copy.executors for copy in run.open},
+        failed={copy.executors for copy in run.copies if copy.phase is CopyPhase.FAILED},
+    )
+
+
+def _bounds(job: StreamJob) -> Bounds:
+    return Bounds(smallest=job.executors.minimum, largest=job.executors.maximum)
+
+
+def _free_place(profile: Profile, run: Run, seen: Seen, executors: int) -> str | None:
+    """The namespace of the next copy; None while all of those that may be used are in use."""
+    if not profile.namespaces:
+        return copy_namespace(profile, executors)
+    used = {copy.namespace for copy in run.open}
+    used |= {namespace for namespace, copy in seen.copies.items() if copy.has_place}
+    return next((one for one in profile.namespaces if one not in used), None)
+
+
+def _finished(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> Run:
+    """End with success if all that was wanted has been measured."""
+    problem = next((copy.problem for copy in run.copies if copy.problem is not None), None)
+    unmeasured = _wanted(profile, job, run, seen)
+    if problem is None and unmeasured is not None:
+        told = f"nothing is left of the budget for {unmeasured} executors; raise spec.budget"
+        problem = Problem(Reason.BUDGET_SPENT, told)
+    return replace(run, ended=now, problem=problem)
+
+
+def _failed(run: Run, problem: Problem, now: datetime) -> Run:
+    """End the profile with all its copies, which have no problem of their own."""
+    copies = tuple(
+        replace(copy, phase=CopyPhase.FAILED, ended=now) if copy.is_open else copy
+        for copy in run.copies
+    )
+    return replace(run, copies=copies, ended=now, problem=problem)
+
+
+def _verdict(run: Run, seen: Seen) -> Verdict:
+    steps = tuple(step for copy in run.copies for step in _steps(copy, run, seen))
+    if run.ended is None:
+        return Verdict(phase=Phase.PROFILING, run=run, steps=steps, again=AGAIN)
+    phase = Phase.FAILED if run.problem is not None else Phase.SUCCEEDED
+    return Verdict(phase=phase, run=run, steps=steps, again=AGAIN if steps else None)
+
+
+def _steps(copy: Copy, run: Run, seen: Seen) -> tuple[Step, ...]:
+    there = seen.of(copy)
+    if copy.is_open:
+        return () if there.has_job else (MakeCopy(copy),)
+    is_used_again = any(other.namespace == copy.namespace for other in run.open)
+    return (EndCopy(copy),) if there.has_place and not is_used_again else ()

@@ -1,0 +1,257 @@
+"""The life of a profile, told as stories: one line per instant."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.core.profiling.keys import key_of
+from sluice.core.profiling.records import (
+    Allowance,
+    CopySeen,
+    EndCopy,
+    MakeCopy,
+    Phase,
+    Problem,
+    Reason,
+    Run,
+)
+from sluice.core.profiling.stepping import PATIENCE, next_steps
+from sluice.errors import InvalidSpec
+from sluice.errors import Problem as Wrong
+from tests.support.jobs import NOW, job
+from tests.unit.core.profiling.profiles import (
+    JOB,
+    RUNS,
+    Story,
+    point,
+    profile,
+    reading,
+    runs,
+    seen,
+)
+
+
+def failed(story: Story) -> Reason:
+    """Why the profile has failed."""
+    assert story.verdict is not None
+    assert story.verdict.phase is Phase.FAILED
+    assert story.run.problem is not None
+    return story.run.problem.reason
+
+
+def allowance(core_seconds: float = 7200, minutes: float = 30) -> Allowance:
+    return Allowance(core_seconds=core_seconds, wall=timedelta(minutes=minutes))
+
+
+def test_a_profile_measures_what_is_declared_so_many_at_a_time_and_succeeds() -> None:
+    story = Story(executors=(1, 2, 4), parallel=2)
+    assert [type(step) for step in story.look().steps] == [MakeCopy, MakeCopy]
+    assert story.open == [1, 2]
+    assert story.look(30).steps == ()
+    story.measured(1000, 1900)
+    assert story.open == [4]
+    ended = story.measured(3500)
+    assert ended.phase is Phase.SUCCEEDED
+    assert [one.rate for one in story.run.points] == [1000, 1900, 3500]
+    assert story.run.problem is None
+
+
+def test_without_declared_executors_the_bounds_are_measured_and_what_they_leave_open() -> None:
+    story = Story()
+    story.look()
+    assert story.open == [1, 4]
+    story.measured(1000, 2500)
+    assert len(story.open) == 1
+    assert 1 < story.open[0] < 4
+
+
+def test_a_copy_is_made_again_until_it_is_there_and_removed_until_it_is_gone() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    assert story.look(copies={copy.namespace: CopySeen(has_place=True)}).steps == (MakeCopy(copy),)
+    story.measured(1000)
+    (ended,) = story.run.copies
+    there = {ended.namespace: RUNS}
+    assert story.look(copies=there).steps == (EndCopy(ended),)
+    assert story.look(copies=there).steps == (EndCopy(ended),)
+    assert story.look(copies={ended.namespace: CopySeen()}).steps == ()
+
+
+def test_looking_twice_changes_nothing() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    once = story.look()
+    assert story.look() == once
+
+
+def test_what_a_profile_remembers_is_decided_before_a_copy_is_made() -> None:
+    verdict = next_steps(profile(executors=(2,)), Run(), seen(), NOW)
+    assert [step.copy for step in verdict.steps] == list(verdict.run.copies)
+
+
+def test_a_job_that_is_not_there_or_not_valid_fails_the_profile() -> None:
+    missing = Story()
+    missing.look(job=None)
+    assert failed(missing) is Reason.JOB_NOT_FOUND
+    wrong = Story()
+    wrong.look(job=InvalidSpec([Wrong("spec.executors.min", 0, "use 1")]))
+    assert failed(wrong) is Reason.JOB_INVALID
+    assert "spec.executors.min" in str(wrong.run.problem)
+
+
+def test_a_job_that_cannot_be_copied_fails_the_profile() -> None:
+    story = Story()
+    story.look(obstacle=Problem(Reason.NEEDS_SECRET, "it uses the Secret kafka"))
+    assert failed(story) is Reason.NEEDS_SECRET
+    assert story.run.copies == ()
+
+
+def test_a_profile_waits_for_an_older_one_of_the_same_job() -> None:
+    story = Story(executors=(2,))
+    waiting = story.look(rival="clicks-0")
+    assert waiting.phase is Phase.PENDING
+    assert waiting.again is not None
+    assert story.run.problem is not None
+    assert "clicks-0" in story.run.problem.message
+    assert story.look().phase is Phase.PROFILING
+    assert story.run.problem is None
+
+
+def test_a_job_that_changes_meanwhile_ends_all_copies() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    other = job(application={"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"})
+    ended = story.look(60, job=other, key=key_of(other))
+    assert failed(story) is Reason.SUPERSEDED
+    assert story.open == []
+    assert [type(step) for step in ended.steps] == [EndCopy, EndCopy]
+
+
+def test_a_change_that_makes_the_job_no_faster_does_not_disturb() -> None:
+    calm = job(executors={"min": 2, "max": 9}, slo={"latency": {"bound": "9s"}})
+    assert key_of(calm) == key_of(JOB)
+    larger = job(executors={"min": 1, "max": 4, "memory": "3Gi"})
+    assert key_of(larger) != key_of(JOB)
+
+
+def test_a_copy_that_fails_is_ended_and_the_others_go_on() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    one, two = story.run.open
+    broken = replace(RUNS, problem=Problem(Reason.COPY_FAILED, "exit code 1"))
+    story.look(60, copies={one.namespace: broken})
+    assert story.open == [2]
+    story.measured(1900)
+    assert failed(story) is Reason.COPY_FAILED
+    assert [at.executors for at in story.run.points] == [2]
+    assert two.namespace != one.namespace
+
+
+def test_executors_that_do_not_come_are_waited_for_a_while() -> None:
+    story = Story(executors=(4,))
+    story.look()
+    (copy,) = story.run.open
+    obstacle = Problem(Reason.NO_CAPACITY, "0/3 nodes are available")
+    some = {copy.namespace: replace(RUNS, registered=3, obstacle=obstacle)}
+    story.look(PATIENCE.total_seconds() - 1, copies=some)
+    assert story.open == [4]
+    story.look(2, copies=some)
+    assert failed(story) is Reason.NO_CAPACITY
+    assert story.run.problem == obstacle
+
+
+def test_a_copy_that_caught_up_before_it_was_measured_tells_that_history_is_short() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(60, copies={copy.namespace: runs(copy, is_dry=True)})
+    assert failed(story) is Reason.HISTORY_TOO_SHORT
+
+
+def test_a_copy_that_caught_up_after_a_few_batches_gives_a_lower_bound() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    few = reading(batches=4, is_dry=True, is_lower_bound=True)
+    ended = story.look(60, copies={copy.namespace: runs(copy, is_dry=True, reading=few)})
+    assert ended.phase is Phase.SUCCEEDED
+    assert story.run.points[0].is_lower_bound
+
+
+def test_at_its_deadline_a_copy_gives_what_it_has() -> None:
+    story = Story(executors=(2,), copy_deadline=timedelta(minutes=5))
+    story.look()
+    (copy,) = story.run.open
+    vague = {copy.namespace: runs(copy, reading=reading(error=0.3))}
+    story.look(299, copies=vague)
+    assert story.open == [2]
+    assert story.look(2, copies=vague).phase is Phase.SUCCEEDED
+    assert story.run.points[0].error == pytest.approx(300)
+
+
+def test_a_plan_that_the_budget_does_not_cover_is_refused_before_anything_starts() -> None:
+    story = Story(executors=(1, 100), allowance=allowance(core_seconds=3600))
+    story.look()
+    assert failed(story) is Reason.BUDGET_SPENT
+    assert story.run.copies == ()
+    assert story.run.problem is not None
+    assert "spec.budget.coreHours" in story.run.problem.message
+
+
+def test_no_copy_is_started_that_the_budget_does_not_cover() -> None:
+    story = Story(allowance=allowance(core_seconds=700))
+    story.look()
+    assert story.open == [1]
+    story.measured(1000)
+    assert failed(story) is Reason.BUDGET_SPENT
+    assert [one.executors for one in story.run.points] == [1]
+
+
+@pytest.mark.parametrize("spent", [allowance(core_seconds=700), allowance(minutes=4)])
+def test_when_the_budget_is_spent_what_runs_is_ended(spent: Allowance) -> None:
+    story = Story(executors=(2,), allowance=spent)
+    story.look()
+    (copy,) = story.run.open
+    there: dict[str, Any] = {copy.namespace: runs(copy)}
+    story.look(200, copies=there)
+    assert story.open == [2]
+    story.look(200, copies=there)
+    assert failed(story) is Reason.BUDGET_SPENT
+    assert story.open == []
+
+
+def test_points_of_a_former_profile_are_not_measured_again() -> None:
+    known = (point(1, 1000.0), point(4, 2500.0))
+    story = Story()
+    story.look(known=known)
+    assert len(story.open) == 1
+    assert 1 < story.open[0] < 4
+    assert [one.executors for one in story.run.points] == [1, 4]
+
+
+def test_declared_executors_are_measured_whatever_is_known() -> None:
+    story = Story(executors=(1,))
+    story.look(known=(point(1, 1000.0),))
+    assert story.open == [1]
+    assert story.run.points == ()
+
+
+def test_namespaces_of_the_users_are_used_one_copy_at_a_time() -> None:
+    story = Story(executors=(1, 2), namespaces=("lab",), parallel=2)
+    story.look()
+    assert [copy.namespace for copy in story.run.open] == ["lab"]
+    (copy,) = story.run.open
+    there = {"lab": runs(copy, reading=reading())}
+    ended = story.look(60, copies=there)
+    assert ended.steps == (EndCopy(story.run.copies[0]),)
+    story.look(copies={"lab": CopySeen()})
+    assert story.open == [2]
+
+
+def test_copies_have_namespaces_of_their_own_which_the_profile_is_known_by() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    assert [copy.namespace for copy in story.run.open] == ["clicks-1-x1-uid0f", "clicks-1-x2-uid0f"]
