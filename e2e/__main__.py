@@ -1,4 +1,4 @@
-"""`python -m e2e [PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
+"""`python -m e2e [--] [PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
 
 A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
 """
@@ -17,7 +17,8 @@ def main(arguments: list[str]) -> int:
         _step("cluster", "-m", "e2e.cluster", "up")
         _step("images", "-m", "e2e.images")
         print(f"[{time.monotonic() - started:7.1f} s] end-to-end tests", flush=True)
-        chosen = arguments or ["e2e"]
+        # Passed on, the dashes would make file names of pytest's options.
+        chosen = arguments[arguments[:1] == ["--"] :] or ["e2e"]
         return subprocess.run(
             [sys.executable, "-m", "pytest", "--durations=12", *chosen]
         ).returncode
