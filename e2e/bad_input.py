@@ -5,7 +5,7 @@ running operator (`e2e/test_bad_input.py`), so that both are known to tell users
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -25,6 +25,14 @@ GOOD: Json = {
 }
 
 
+GOOD_PROFILE: Json = {
+    "apiVersion": "sluice.dev/v1alpha1",
+    "kind": "StreamProfile",
+    "metadata": {"name": "wrong"},
+    "spec": {"job": "clicks", "executors": [1, 2], "namespaces": ["lab"]},
+}
+
+
 class Refusal(Enum):
     """Where a wrong spec must be caught."""
 
@@ -37,17 +45,18 @@ class Refusal(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One wrong thing. `change` is a merge patch on GOOD; `says` are parts of the message."""
+    """One wrong thing. `change` is a merge patch on `base`; `says` are parts of the message."""
 
     rule: str
     refusal: Refusal
     change: Json
     says: tuple[str, ...]
+    base: Json = field(default_factory=lambda: GOOD)
 
     @property
     def body(self) -> Json:
         """The whole wrong object."""
-        return merged(GOOD, self.change)
+        return merged(self.base, self.change)
 
 
 def merged(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
@@ -736,4 +745,77 @@ ROWS: tuple[Row, ...] = (
     *_APPLICATION,
     *_FORMS,
     *_TEMPLATES,
+)
+
+
+def _profile(rule: str, spec: Json, *says: str) -> Row:
+    return Row(
+        rule=rule, refusal=Refusal.SERVER, change={"spec": spec}, says=says, base=GOOD_PROFILE
+    )
+
+
+PROFILE_ROWS: tuple[Row, ...] = (
+    _profile("a profile has a job", {"job": None}, "spec.job", "equired"),
+    _profile(
+        "a profile's job has the name of one",
+        {"job": "Clicks!"},
+        *("spec.job", "Clicks!", "use small letters, digits and dashes"),
+    ),
+    _profile(
+        "a copy has an executor", {"executors": [1, 0]}, "spec.executors[1]", "0", "or equal to 1"
+    ),
+    _profile(
+        "a number of executors is measured once",
+        {"executors": [2, 4, 2]},
+        *("spec.executors", "names the same twice; remove one"),
+    ),
+    _profile(
+        "executors are numbers", {"executors": ["two"]}, "spec.executors[0]", "two", "integer"
+    ),
+    _profile(
+        "a profile may cost something",
+        {"budget": {"coreHours": 0}},
+        *("spec.budget.coreHours", "0", "greater than 0"),
+    ),
+    _profile(
+        "a profile may take some time",
+        {"budget": {"wallTime": "0s"}},
+        *("spec.budget.wallTime", "'0s'", "longer than zero"),
+    ),
+    _profile(
+        "the time of a profile is a duration",
+        {"budget": {"wallTime": "1 hour"}},
+        *("spec.budget.wallTime", "1 hour", "not a duration"),
+    ),
+    _profile(
+        "a copy may take some time",
+        {"copyDeadline": "0m"},
+        *("spec.copyDeadline", "'0m'", "longer than zero"),
+    ),
+    _profile("a copy at a time runs", {"parallel": 0}, "spec.parallel", "0", "or equal to 1"),
+    _profile("not all copies run at once", {"parallel": 17}, "spec.parallel", "17", "equal to 16"),
+    _profile(
+        "a namespace has the name of one",
+        {"namespaces": ["Lab_1"]},
+        *("spec.namespaces[0]", "Lab_1", "use small letters, digits and dashes"),
+    ),
+    _profile(
+        "a namespace is used once",
+        {"namespaces": ["lab", "lab"]},
+        *("spec.namespaces", "names the same twice; remove one"),
+    ),
+    _profile(
+        "copies read from the beginning", {"from": "Latest"}, "spec.from", "Latest", "Earliest"
+    ),
+    _profile("copies write to no sink", {"sink": "Keep"}, "spec.sink", "Keep", "Drop"),
+    _profile(
+        "a claim's size is an amount",
+        {"storage": {"size": "1G"}},
+        *("spec.storage.size", "1G", "not an amount of memory"),
+    ),
+    _profile(
+        "a claim can be shared by pods",
+        {"storage": {"accessMode": "ReadOnlyMany"}},
+        *("spec.storage.accessMode", "ReadOnlyMany", "ReadWriteMany"),
+    ),
 )

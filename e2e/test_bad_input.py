@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from e2e.bad_input import GOOD, ROWS, Refusal, Row, merged
+from e2e.bad_input import GOOD, GOOD_PROFILE, PROFILE_ROWS, ROWS, Refusal, Row, merged
 from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
 
-_BY_SERVER = [row for row in ROWS if row.refusal is not Refusal.OPERATOR]
+_BY_SERVER = [row for row in (*ROWS, *PROFILE_ROWS) if row.refusal is not Refusal.OPERATOR]
 _BY_OPERATOR = [row for row in ROWS if row.refusal is Refusal.OPERATOR]
 
 
@@ -20,11 +20,12 @@ def named(row: Row) -> Json:
     return merged(row.body, {"metadata": {"name": f"wrong-{ROWS.index(row)}"}})
 
 
+@pytest.mark.parametrize("good", [GOOD, GOOD_PROFILE], ids=lambda good: good["kind"])
 def test_the_api_server_takes_what_the_rows_start_from(
-    cluster: Cluster, namespace: str, definitions: None
+    cluster: Cluster, namespace: str, definitions: None, good: Json
 ) -> None:
     words = ("create", "--dry-run=server", "-n", namespace, "-f", "-")
-    assert "created" in cluster.kubectl(*words, text=to_yaml(GOOD))
+    assert "created" in cluster.kubectl(*words, text=to_yaml(good))
 
 
 @pytest.mark.parametrize("row", _BY_SERVER, ids=lambda row: row.rule)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
@@ -19,11 +19,14 @@ from sluice import __version__, logs
 from sluice.console.trouble import Exit, Trouble
 from sluice.errors import InvalidSpec
 
+if TYPE_CHECKING:
+    from sluice.api.crds import Kind
+
 COMPLETE = "_SLUICE_COMPLETE"
 """The variable by which shells ask for completions."""
 
-_GENERATED = (Path("crds/streamjobs.yaml"), Path("charts/sluice/crds/streamjobs.yaml"))
-_REFERENCE = Path("docs/reference/streamjob.md")
+_DEFINITIONS = (Path("crds"), Path("charts/sluice/crds"))
+_REFERENCE = Path("docs/reference")
 _METRICS = Path("docs/metrics.md")
 
 _FOR_PEOPLE = {
@@ -150,7 +153,7 @@ def crds(write: bool, check: bool) -> int:
         return _write_generated()
     if check:
         return _check_generated()
-    print(_crd_text(), end="")
+    print(_crd_texts(), end="")
     return 0
 
 
@@ -172,24 +175,32 @@ def _check_generated() -> int:
     return 1 if stale else 0
 
 
-def _crd_text() -> str:
+def _crd_text(kind: "Kind") -> str:
     from sluice.api import crds
 
     text = "# Made from the models in operator/sluice/api by `sluice crds --write`; do not edit.\n"
-    return text + yaml.safe_dump(
-        crds.streamjob_crd(), sort_keys=False, width=110, allow_unicode=True
-    )
+    return text + yaml.safe_dump(crds.crd(kind), sort_keys=False, width=110, allow_unicode=True)
+
+
+def _crd_texts() -> str:
+    from sluice.api import crds
+
+    return "---\n".join(_crd_text(kind) for kind in crds.KINDS)
 
 
 def _generated_texts() -> Mapping[Path, str]:
     from sluice.api import crds
     from sluice.catalogue.page import with_tables
 
-    return {
-        **dict.fromkeys(_GENERATED, _crd_text()),
-        _REFERENCE: crds.reference_page(),
-        _METRICS: with_tables(_METRICS.read_text()),
+    made = {
+        folder / f"{kind.plural}.yaml": _crd_text(kind)
+        for kind in crds.KINDS
+        for folder in _DEFINITIONS
     }
+    pages = {
+        _REFERENCE / f"{kind.name.lower()}.md": crds.reference_page(kind) for kind in crds.KINDS
+    }
+    return {**made, **pages, _METRICS: with_tables(_METRICS.read_text())}
 
 
 def _run() -> int:

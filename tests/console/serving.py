@@ -125,7 +125,7 @@ def deployment(prometheus: str = "") -> Json:
 def served_crd() -> Json:
     """Our CRD, established."""
     established = {"conditions": [{"type": "Established", "status": "True"}]}
-    return {**crds.streamjob_crd(), "status": established}
+    return {**crds.crd(crds.STREAM_JOB), "status": established}
 
 
 def fresh_lease() -> Json:

@@ -38,7 +38,7 @@ OPERATOR = Installation(
 
 def crd(**changes: Any) -> Json:
     """Our CRD as the API server gives it: with defaults of its own, and served."""
-    body = copy.deepcopy(crds.streamjob_crd())
+    body = copy.deepcopy(crds.crd(crds.STREAM_JOB))
     body["spec"]["conversion"] = {"strategy": "None"}
     body["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
     return {**body, **changes}

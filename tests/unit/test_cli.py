@@ -9,8 +9,9 @@ import yaml
 from sluice import __version__, cli
 
 ROOT = Path(__file__).parents[2]
-CRD = "crds/streamjobs.yaml"
-PAGE = "docs/reference/streamjob.md"
+CRDS = ("crds/streamjobs.yaml", "crds/streamprofiles.yaml")
+PAGES = ("docs/reference/streamjob.md", "docs/reference/streamprofile.md")
+MADE = (*CRDS, *(f"charts/sluice/{crd}" for crd in CRDS), *PAGES)
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_what_is_written_is_what_is_checked(generated: Path) -> None:
     assert cli.main(["crds", "--check"]) == 0
 
 
-@pytest.mark.parametrize("name", [CRD, f"charts/sluice/{CRD}", PAGE])
+@pytest.mark.parametrize("name", MADE)
 def test_a_stale_file_fails_the_check_and_is_named_with_the_remedy(
     generated: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -39,13 +40,13 @@ def test_a_stale_file_fails_the_check_and_is_named_with_the_remedy(
     assert "make generate" in told
 
 
-def test_the_crd_is_printed_as_it_is_written(
+def test_the_crds_are_printed_as_they_are_written(
     generated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["crds"]) == 0
     printed = capsys.readouterr().out
-    assert printed == (generated / CRD).read_text()
-    assert yaml.safe_load(printed)["kind"] == "CustomResourceDefinition"
+    assert printed == "---\n".join((generated / crd).read_text() for crd in CRDS)
+    assert {one["kind"] for one in yaml.safe_load_all(printed)} == {"CustomResourceDefinition"}
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,12 @@ def _parse(spec: object) -> StreamJobSpec:
     try:
         return StreamJobSpec.model_validate(spec)
     except ValidationError as error:
-        raise InvalidSpec([_problem(dict(one)) for one in error.errors()]) from error
+        raise InvalidSpec(problems_of(error)) from error
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    """What a model has found wrong with a spec."""
+    return [_problem(dict(one)) for one in error.errors()]
 
 
 def _problem(error: dict[str, Any]) -> Problem:

@@ -6,12 +6,15 @@ expressed (discriminated unions, tuples) raises, so that a model that users coul
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from sluice.api.base import Model, Rule
-from sluice.api.v1alpha1.streamjob import PRINTER_COLUMNS, StreamJob
+from sluice.api.v1alpha1 import streamjob, streamprofile
+from sluice.api.v1alpha1.streamjob import StreamJob
+from sluice.api.v1alpha1.streamprofile import StreamProfile
 
 GROUP = "sluice.dev"
 VERSION = "v1alpha1"
@@ -22,40 +25,69 @@ Json = dict[str, Any]
 _UNBOUNDED_TEXT = 4096
 
 
-def streamjob_crd() -> Json:
-    """The CRD of the kind StreamJob."""
-    names = {
-        "kind": "StreamJob",
-        "listKind": "StreamJobList",
-        "plural": "streamjobs",
-        "singular": "streamjob",
-        "shortNames": ["sj"],
-        "categories": ["streaming"],
-    }
-    scale = {
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of object: its model, its names, and what else its CRD says of it."""
+
+    model: type[StreamJob | StreamProfile]
+    short_name: str
+    columns: tuple[Json, ...]
+    scale: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """As objects of it say."""
+        return self.model.__name__
+
+    @property
+    def plural(self) -> str:
+        """As paths and files have it."""
+        return f"{self.name.lower()}s"
+
+
+STREAM_JOB = Kind(
+    model=StreamJob,
+    short_name="sj",
+    columns=streamjob.PRINTER_COLUMNS,
+    scale={
         "specReplicasPath": ".spec.executors.initial",
         "statusReplicasPath": ".status.replicas",
         "labelSelectorPath": ".status.selector",
+    },
+)
+STREAM_PROFILE = Kind(model=StreamProfile, short_name="sp", columns=streamprofile.PRINTER_COLUMNS)
+KINDS = (STREAM_JOB, STREAM_PROFILE)
+
+
+def crd(kind: Kind) -> Json:
+    """The CRD of a kind."""
+    names = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": kind.plural,
+        "singular": kind.name.lower(),
+        "shortNames": [kind.short_name],
+        "categories": ["streaming"],
     }
     version = {
         "name": VERSION,
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": object_schema(StreamJob)},
-        "subresources": {"status": {}, "scale": scale},
-        "additionalPrinterColumns": [dict(column) for column in PRINTER_COLUMNS],
+        "schema": {"openAPIV3Schema": object_schema(kind)},
+        "subresources": {"status": {}, **({"scale": dict(kind.scale)} if kind.scale else {})},
+        "additionalPrinterColumns": [dict(column) for column in kind.columns],
     }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"streamjobs.{GROUP}"},
+        "metadata": {"name": f"{kind.plural}.{GROUP}"},
         "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
     }
 
 
-def object_schema(kind: type[StreamJob]) -> Json:
+def object_schema(kind: Kind) -> Json:
     """The structural schema of a whole object."""
-    schema = structural_schema(kind)
+    schema = structural_schema(kind.model)
     schema["properties"] |= {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
@@ -66,7 +98,8 @@ def object_schema(kind: type[StreamJob]) -> Json:
         },
     }
     schema["properties"]["status"] = _without_defaults(schema["properties"]["status"])
-    schema["x-kubernetes-validations"] = _validations(kind.object_rules)
+    if kind.model.object_rules:
+        schema["x-kubernetes-validations"] = _validations(kind.model.object_rules)
     return schema
 
 
@@ -202,13 +235,14 @@ def _validations(rules: tuple[Rule, ...]) -> list[Json]:
     ]
 
 
-def reference_page() -> str:
-    """The fields of a StreamJob as a Markdown page."""
-    schema = object_schema(StreamJob)["properties"]
+def reference_page(kind: Kind) -> str:
+    """The fields of a kind as a Markdown page."""
+    schema = object_schema(kind)["properties"]
     lines = [
-        "# StreamJob reference",
+        f"# {kind.name} reference",
         "",
-        f"`apiVersion: {GROUP}/{VERSION}`, `kind: StreamJob`, short name `sj`. This page is made from the API's",
+        f"`apiVersion: {GROUP}/{VERSION}`, `kind: {kind.name}`, short name `{kind.short_name}`. This page is made from "
+        "the API's",
         "models by `sluice crds --write`.",
     ]
     for part in ("spec", "status"):

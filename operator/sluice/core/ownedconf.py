@@ -44,6 +44,12 @@ OWNED_VARIABLES = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR")
 """Environment variables without which the driver would not find its settings."""
 
 
+PROFILE_VARIABLE = "SLUICE_PROFILE"
+"""What makes a job a copy for profiling, which writes to no sink. It is in the copy's own spec, so that whoever starts
+its driver, a former version of the operator included, either hands it over or refuses the spec.
+"""
+
+
 def is_owned_variable(name: str) -> bool:
     """Whether an environment variable is the operator's."""
     return name.startswith("SLUICE_") or name in OWNED_VARIABLES

@@ -11,7 +11,9 @@ from sluice.api import crds
 from sluice.cli import main
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = crds.streamjob_crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+VERSIONS = {kind.name: crds.crd(kind)["spec"]["versions"][0] for kind in crds.KINDS}
+SCHEMAS = {name: version["schema"]["openAPIV3Schema"] for name, version in VERSIONS.items()}
+of_each_kind = pytest.mark.parametrize("kind", crds.KINDS, ids=lambda kind: kind.name)
 
 
 def fields(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -24,10 +26,13 @@ def fields(node: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str
             yield from fields(node[inner], f"{path}[]")
 
 
-PARTS = [(path or "object", node) for path, node in fields(SCHEMA)]
+PARTS = [
+    (f"{name}{path}", node) for name, schema in SCHEMAS.items() for path, node in fields(schema)
+]
 DESCRIBED = [
-    (path, node)
-    for path, node in fields(SCHEMA)
+    (f"{name}{path}", node)
+    for name, schema in SCHEMAS.items()
+    for path, node in fields(schema)
     if path.startswith((".spec", ".status")) and not path.endswith("[]")
 ]
 
@@ -50,35 +55,40 @@ def test_every_field_is_described_by_a_sentence(path: str, node: dict[str, Any])
     assert text.endswith(".")
 
 
-def test_every_text_and_list_that_rules_look_at_has_a_limit() -> None:
-    for path, node in fields(SCHEMA["properties"]["spec"]):
+@of_each_kind
+def test_every_text_and_list_that_rules_look_at_has_a_limit(kind: crds.Kind) -> None:
+    for path, node in fields(SCHEMAS[kind.name]["properties"]["spec"]):
         if node["type"] == "string" and "enum" not in node:
             assert "maxLength" in node, path
         if node["type"] == "array" and path != ".status.conditions":
             assert "maxItems" in node, path
 
 
-def test_every_rule_has_a_message_and_points_at_a_field() -> None:
-    for path, node in fields(SCHEMA):
+@of_each_kind
+def test_every_rule_has_a_message_and_points_at_a_field(kind: crds.Kind) -> None:
+    for path, node in fields(SCHEMAS[kind.name]):
         for rule in node.get("x-kubernetes-validations", []):
             assert rule["messageExpression"], path
             if node["type"] == "object":
                 assert rule["fieldPath"].startswith("."), path
 
 
-def test_a_status_has_no_defaults() -> None:
-    assert not [path for path, node in fields(SCHEMA["properties"]["status"]) if "default" in node]
+@of_each_kind
+def test_a_status_has_no_defaults(kind: crds.Kind) -> None:
+    status = SCHEMAS[kind.name]["properties"]["status"]
+    assert not [path for path, node in fields(status) if "default" in node]
 
 
 def test_the_scale_subresource_names_fields_that_exist() -> None:
-    scale = crds.streamjob_crd()["spec"]["versions"][0]["subresources"]["scale"]
-    known = dict(fields(SCHEMA))
+    scale = VERSIONS["StreamJob"]["subresources"]["scale"]
+    known = dict(fields(SCHEMAS["StreamJob"]))
     assert {path for path in scale.values() if path not in known} == set()
 
 
-def test_every_column_of_kubectl_get_shows_a_field_that_exists() -> None:
-    known = dict(fields(SCHEMA))
-    for column in crds.streamjob_crd()["spec"]["versions"][0]["additionalPrinterColumns"]:
+@of_each_kind
+def test_every_column_of_kubectl_get_shows_a_field_that_exists(kind: crds.Kind) -> None:
+    known = dict(fields(SCHEMAS[kind.name]))
+    for column in VERSIONS[kind.name]["additionalPrinterColumns"]:
         path = column["jsonPath"].partition("[?")[0]
         assert path in known or path.startswith(".metadata"), path
 
@@ -120,8 +130,9 @@ def test_the_generated_files_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> 
     assert main(["crds", "--check"]) == 0
 
 
-def test_the_reference_names_every_field_of_the_spec() -> None:
-    page = crds.reference_page()
-    for path, _ in fields(SCHEMA["properties"]["spec"], "spec"):
+@of_each_kind
+def test_the_reference_names_every_field_of_the_spec(kind: crds.Kind) -> None:
+    page = crds.reference_page(kind)
+    for path, _ in fields(SCHEMAS[kind.name]["properties"]["spec"], "spec"):
         if path != "spec" and not path.endswith("[]"):
             assert f"`{path}`" in page

@@ -16,7 +16,7 @@ from sluice.api.base import (
     text_of_form,
 )
 from sluice.core import ownedconf, quantities
-from sluice.core.ownedconf import OWNED_VARIABLES, is_owned_variable
+from sluice.core.ownedconf import OWNED_VARIABLES, PROFILE_VARIABLE, is_owned_variable
 
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 Argument = Annotated[str, Field(max_length=4096)]
@@ -140,7 +140,7 @@ class EnvironmentVariable(Model):
 
     name: VariableName = Field(
         description="Name of the variable. Names that begin with SLUICE_ are the operator's, and so are "
-        "SPARK_CONF_DIR and PYSPARK_SUBMIT_ARGS.",
+        "SPARK_CONF_DIR and PYSPARK_SUBMIT_ARGS; only SLUICE_PROFILE makes a job a copy whose output goes nowhere.",
     )
     value: str | None = Field(
         None,
@@ -162,9 +162,10 @@ class EnvironmentVariable(Model):
         ),
         Rule(
             field="name",
-            cel=f"!self.name.startsWith('SLUICE_') && !(self.name in {list(OWNED_VARIABLES)})",
+            cel=f"(!self.name.startsWith('SLUICE_') || self.name == '{PROFILE_VARIABLE}') && "
+            f"!(self.name in {list(OWNED_VARIABLES)})",
             message="'\\'' + self.name + '\\' is the operator\\'s; choose another name'",
-            check=lambda self: not is_owned_variable(self.name),
+            check=lambda self: self.name == PROFILE_VARIABLE or not is_owned_variable(self.name),
             told=lambda self: f"'{self.name}' is the operator's; choose another name",
         ),
     )

@@ -25,7 +25,7 @@ def crd_check(found: Mapping[str, Any] | None) -> Check:
     told = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", ())}
     if told.get("Established") != "True":
         return bad(_CRD, "the API server does not serve streamjobs.sluice.dev yet", _APPLY)
-    ours = crds.streamjob_crd()["spec"]["versions"][0]
+    ours = crds.crd(crds.STREAM_JOB)["spec"]["versions"][0]
     theirs = [one for one in found["spec"]["versions"] if one["name"] == ours["name"]]
     if not theirs:
         return bad(_CRD, f"streamjobs.sluice.dev has no version {ours['name']}", _APPLY)

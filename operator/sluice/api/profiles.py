@@ -1,0 +1,57 @@
+"""From a stored StreamProfile to the core's record, with everything checked that the schema could not."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.convert import problems_of
+from sluice.api.v1alpha1.streamprofile import StreamProfileSpec
+from sluice.core import quantities
+from sluice.core.application import JobKey
+from sluice.core.profiling.records import Allowance, Profile, Storage
+from sluice.errors import InvalidSpec, Problem
+
+
+def streamprofile(resource: Mapping[str, Any]) -> Profile:
+    """Read a StreamProfile as the API server gives it.
+
+    Raises InvalidSpec with all problems at once.
+    """
+    metadata = resource["metadata"]
+    try:
+        spec = StreamProfileSpec.model_validate(resource.get("spec"))
+    except ValidationError as error:
+        raise InvalidSpec(problems_of(error)) from error
+    problems = list(_namespace_problems(spec, metadata["namespace"]))
+    if problems:
+        raise InvalidSpec(problems)
+    return Profile(
+        key=JobKey(metadata["namespace"], metadata["name"]),
+        uid=metadata["uid"],
+        generation=metadata.get("generation", 1),
+        created=datetime.fromisoformat(metadata["creationTimestamp"]),
+        job=JobKey(metadata["namespace"], spec.job),
+        executors=tuple(spec.executors),
+        allowance=Allowance(
+            core_seconds=3600 * spec.budget.core_hours,
+            wall=quantities.duration(spec.budget.wall_time),
+        ),
+        parallel=spec.parallel,
+        namespaces=tuple(spec.namespaces),
+        copy_deadline=quantities.duration(spec.copy_deadline),
+        storage=Storage(
+            size=quantities.memory(spec.storage.size),
+            storage_class=spec.storage.class_name,
+            access_mode=spec.storage.access_mode,
+        ),
+    )
+
+
+def _namespace_problems(spec: StreamProfileSpec, own: str) -> Iterator[Problem]:
+    """A copy has the name of its job, so it cannot be beside it."""
+    for index, namespace in enumerate(spec.namespaces):
+        if namespace == own:
+            remedy = "the job itself is there; name another namespace"
+            yield Problem(f"spec.namespaces[{index}]", namespace, remedy)
