@@ -1,6 +1,6 @@
 """A job runs, carries every record, and goes without a trace."""
 
-from e2e.support.api import condition
+from e2e.support.api import Json, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, progress_of
 from e2e.support.load import Load
 
@@ -29,6 +29,37 @@ def test_executors_follow_kubectl_scale_without_a_restart(job: Job, load: Load) 
     job.wait_until_ready()
     _scale(job, 2)
     _scale(job, 1)
+    _an_autoscaler_scales_as_well(job)
+
+
+def _an_autoscaler_scales_as_well(job: Job) -> None:
+    """Kubernetes' own, by the processor time of the executors, of which it wants less than a JVM needs at rest."""
+    target = {"apiVersion": "sluice.dev/v1alpha1", "kind": "StreamJob", "name": job.name}
+    cpu = {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "1m"}}
+    autoscaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": job.name},
+        "spec": {
+            "scaleTargetRef": target,
+            "minReplicas": 1,
+            "maxReplicas": 2,
+            "metrics": [{"type": "Resource", "resource": cpu}],
+        },
+    }
+    job.cluster.apply(to_yaml(autoscaler), job.namespace)
+    try:
+        grown = job.wait("the autoscaler's executors", lambda it: it["status"]["replicas"] == 2)
+        assert grown["spec"]["executors"]["initial"] == 2
+        assert grown["status"]["incarnation"] == 1
+
+        def scaler() -> Json:
+            return job.cluster.get("HorizontalPodAutoscaler", job.namespace, job.name) or {}
+
+        wait_for("its account", lambda: scaler()["status"]["currentReplicas"] == 2, seconds=60)
+        assert condition(scaler(), "AbleToScale")["status"] == "True"
+    finally:
+        job.cluster.delete("HorizontalPodAutoscaler", job.namespace, job.name)
 
 
 def _scale(job: Job, wanted: int) -> None:
