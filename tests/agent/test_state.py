@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from sluice.agent import state
 from sluice.agent.batches import Batch
-from sluice.agent.records import Checkpoint, Pace, Record
+from sluice.agent.records import Checkpoint, Pace, Record, Replaced
 from tests.agent.building import BEGIN, kafka, trigger
 from tests.agent.test_exposition import busy, snapshot
 
@@ -131,3 +131,13 @@ def test_the_checkpoint_of_a_query_is_told_as_it_was_found() -> None:
         "formatVersion": "v1",
         "settings": {"spark.sql.shuffle.partitions": "4"},
     }
+
+
+def test_what_a_profile_has_replaced_is_told_in_a_profile_only() -> None:
+    replaced = replace(with_batches("orders", 1), replaced=Replaced("kafka", "dropped"))
+    plain = snapshot("orders", replaced, with_batches("past the writer", 1))
+    profiled = replace(plain, settings=replace(plain.settings, is_profile=True))
+
+    told = state.document(profiled, BEGIN)["queries"]
+    assert [query["profile"] for query in told] == [{"sink": "kafka", "kind": "dropped"}, None]
+    assert "profile" not in state.document(plain, BEGIN)["queries"][0]

@@ -53,6 +53,7 @@ STATE: dict[str, Any] = {
                 "formatVersion": "v1",
                 "settings": {"spark.sql.shuffle.partitions": "4", "spark.sql.other": "x"},
             },
+            "profile": {"sink": "kafka", "kind": "dropped"},
         }
     ],
 }

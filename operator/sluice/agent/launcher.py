@@ -12,9 +12,23 @@ import sys
 import time
 from collections.abc import Sequence
 
-from sluice.agent import farewell, helping, hooks, logs, program, server, settings
+from sluice.agent import (
+    farewell,
+    helping,
+    hooks,
+    importing,
+    logs,
+    profiling,
+    program,
+    replacing,
+    server,
+    settings,
+)
 from sluice.agent.fence import Fence
+from sluice.agent.importing import Patch
 from sluice.agent.polling import Poller
+from sluice.agent.profiling import NotProfilable, Profile
+from sluice.agent.sinks import Dropped
 from sluice.agent.snapshot import FINISHED, STARTING, STOPPING, WAITING, Snapshot
 from sluice.agent.spark import Spark
 from sluice.agent.stopping import Stopping
@@ -30,12 +44,8 @@ def main(arguments: Sequence[str]) -> None:
     if not arguments:
         sys.stderr.write(_USAGE)
         raise SystemExit(2)
-    configured = settings.from_environment(os.environ)
-    fence = Fence(configured)
-    poller = _started(configured, fence)
     try:
-        _enter(fence, poller)
-        program.run(arguments[0], arguments[1:])
+        _run(arguments[0], arguments[1:])
     except SystemExit as leaving:
         farewell.leave(leaving)
         raise
@@ -43,6 +53,18 @@ def main(arguments: Sequence[str]) -> None:
         farewell.leave(error)
         program.report(error)
         raise
+
+
+def _run(path: str, arguments: Sequence[str]) -> None:
+    profile = profiling.from_environment(os.environ)
+    configured = settings.from_environment(os.environ)
+    fence = Fence(configured)
+    poller = _started(configured, fence, profile)
+    try:
+        if profile is not None:
+            replacing.prepare(program.folder(path))
+        _enter(fence, poller)
+        program.run(path, arguments)
     finally:
         poller.set_phase(FINISHED)
 
@@ -53,7 +75,7 @@ def _enter(fence: Fence, poller: Poller) -> None:
     poller.set_phase(STARTING)
 
 
-def _started(configured: settings.Settings, fence: Fence) -> Poller:
+def _started(configured: settings.Settings, fence: Fence, profile: Profile | None) -> Poller:
     now = time.time()
     spark = Spark()
     poller = Poller(spark, Snapshot(settings=configured, started_at=now, taken_at=now))
@@ -64,28 +86,45 @@ def _started(configured: settings.Settings, fence: Fence) -> Poller:
         on_exit=fence.leave,
     )
     try:
-        _start(spark, poller, stopping, configured)
-    except Exception as error:  # noqa: BLE001  # the program runs, with or without us
+        _start(spark, poller, stopping, configured, profile)
+    except Exception as error:  # the program runs, with or without us
+        if profile is not None:
+            raise NotProfilable(f"the agent could not start: {error!r}") from error
         logs.write(
             "error", "The agent could not start; the program runs without it", error=repr(error)
         )
     return poller
 
 
-def _start(spark: Spark, poller: Poller, stopping: Stopping, configured: settings.Settings) -> None:
+def _start(
+    spark: Spark,
+    poller: Poller,
+    stopping: Stopping,
+    configured: settings.Settings,
+    profile: Profile | None,
+) -> None:
     stopping.install()
     helping.install()
     timekeeper = Timekeeper(lambda: poller.snapshot.records, spark.offsets_by_time, poller.deliver)
     # Exit handlers run in reverse: these before Spark is stopped.
     atexit.register(poller.end)
     atexit.register(timekeeper.end)
-    hooks.install(
+    watching = hooks.patches(
         on_session=spark.add_session,
         on_query=lambda query: spark.add_query(query._jsq),
         on_stop=stopping.hold,
     )
+    importing.patch_when_imported(_replacing(profile, spark), watching)
     poller.start()
     timekeeper.start()
     verbs = Verbs(poller, spark, stopping, configured.token_file)
     port = server.start(configured.port, verbs.answer)
     logs.write("info", "The agent is watching the program", port=port)
+
+
+def _replacing(profile: Profile | None, spark: Spark) -> dict[str, Patch]:
+    if profile is None:
+        return {}
+    dropped = Dropped()
+    atexit.register(dropped.tell)
+    return replacing.patches(profile, dropped, on_start=spark.add_replaced)

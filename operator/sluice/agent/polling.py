@@ -137,7 +137,8 @@ class Poller:
                 record = self._with_newest(query, record, progress.parse(report))
             else:
                 record = self._with_silence(query, record, all_run)
-            records[record.label] = self._with_checkpoint(query, _with_pace(query, record))
+            record = _with_replaced(query, _with_pace(query, record))
+            records[record.label] = self._with_checkpoint(query, record)
         return _without_oldest_ended(tuple(records.values()))
 
     def _with_silence(self, query: Query, record: Record, all_run: bool) -> Record:
@@ -208,6 +209,11 @@ def _with_settings(query: Query, record: Record) -> Record:
 def _with_pace(query: Query, record: Record) -> Record:
     """Follow a pace that was changed while the query ran."""
     return record if query.pace is record.pace else replace(record, pace=query.pace)
+
+
+def _with_replaced(query: Query, record: Record) -> Record:
+    """Tell what a profile has taken from a run; that is known just after the run itself."""
+    return record if query.replaced is record.replaced else replace(record, replaced=query.replaced)
 
 
 def _with_timings(record: Record, timings: list[Timing], horizon: float) -> Record:

@@ -31,12 +31,19 @@ class MainFileUnreadable(SystemExit):
 def run(path: str, arguments: Sequence[str]) -> None:
     """Run a .py file, or a folder or zip file with a `__main__.py`, until it returns or raises."""
     sys.argv = [path, *arguments]
-    if os.path.isdir(path) or zipfile.is_zipfile(path):
+    if folder(path) == path:
         del sys.path[0]  # runpy inserts the program's own
         runpy.run_path(path, run_name="__main__")
     else:
-        sys.path[0] = os.path.dirname(os.path.realpath(path))
+        sys.path[0] = folder(path)
         _run_file(path)
+
+
+def folder(path: str) -> str:
+    """Return where the program's own modules are, which Python finds before all others."""
+    if os.path.isdir(path) or zipfile.is_zipfile(path):
+        return path
+    return os.path.dirname(os.path.realpath(path))
 
 
 def report(error: BaseException) -> None:

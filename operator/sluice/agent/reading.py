@@ -9,7 +9,7 @@ from typing import Any
 
 from sluice.agent import progress
 from sluice.agent.progress import Progress
-from sluice.agent.records import Activity, Failure, Pace, StateLayout
+from sluice.agent.records import Activity, Failure, Pace, Replaced, StateLayout
 
 _LONGEST_MESSAGE = 1024
 _STATE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -32,7 +32,7 @@ class Programmed:
 class Query:
     """A run of a query: Java's handle, what never changes of it, the code of the progress that was read, its pace.
 
-    `programmed` is kept from before the pace is changed.
+    `programmed` is kept from before the pace is changed; `replaced` is what a profile has taken from it.
     """
 
     java: Any
@@ -42,6 +42,7 @@ class Query:
     code: str = ""
     pace: Pace | None = None
     programmed: Programmed | None = None
+    replaced: Replaced | None = None
 
 
 def new_progress(query: Any, newest: Progress, seen: Progress | None) -> list[Progress]:

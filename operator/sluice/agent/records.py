@@ -51,6 +51,14 @@ class Pace:
 
 
 @dataclass(frozen=True)
+class Replaced:
+    """The sink that a query would have outside of its profile; a `lowerBound` has work that is not measured."""
+
+    sink: str
+    kind: str
+
+
+@dataclass(frozen=True)
 class Activity:
     """What a query does now, in Spark's words, and whether that is work on a batch."""
 
@@ -83,6 +91,7 @@ class Record:
     layout: StateLayout | None = None
     pace: Pace | None = None
     checkpoint: Checkpoint | None = None
+    replaced: Replaced | None = None
     doing: str | None = None
     in_batch_since: float | None = None
 
@@ -114,6 +123,7 @@ class Record:
             layout=None,
             pace=None,
             checkpoint=None,
+            replaced=None,
             doing=None,
             in_batch_since=None,
         )

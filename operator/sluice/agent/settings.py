@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sluice.agent import logs
+from sluice.agent import logs, profiling
 
 DEFAULT_PORT = 8090
 DEFAULT_STOP_DEADLINE_SECONDS = 20
@@ -29,6 +29,7 @@ class Settings:
     stop_deadline_seconds: int
     lease: str = ""
     lease_seconds: int = DEFAULT_LEASE_SECONDS
+    is_profile: bool = False
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
@@ -44,6 +45,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         stop_deadline_seconds=_deadline(environment),
         lease=environment.get("SLUICE_LEASE", ""),
         lease_seconds=_whole(environment, "SLUICE_LEASE_SECONDS") or DEFAULT_LEASE_SECONDS,
+        is_profile=profiling.VARIABLE in environment,
     )
 
 

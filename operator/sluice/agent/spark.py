@@ -16,6 +16,7 @@ from typing import Any
 from sluice.agent import kafka
 from sluice.agent.bulk import Bulk
 from sluice.agent.reading import Query
+from sluice.agent.records import Replaced
 
 _STOP_TIMEOUT = "spark.sql.streaming.stopTimeout"
 _NO_CODE = "0"  # Java's identity hash of null
@@ -54,6 +55,13 @@ class Spark:
         query = Query(java, java.name(), java.id().toString(), run_id)
         with self._lock:
             self._queries.setdefault(run_id, query)
+
+    def add_replaced(self, java: Any, replaced: Replaced) -> None:
+        """Remember a Java query whose sink was replaced for a profile."""
+        self.add_query(java)
+        query = self._queries.get(java.runId().toString())
+        if query is not None:  # it may have ended and been forgotten
+            query.replaced = replaced
 
     def forget(self, run_id: str) -> None:
         """Let go of a query that ended."""

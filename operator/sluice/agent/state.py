@@ -13,7 +13,7 @@ from sluice.agent import logs
 from sluice.agent.batches import MOST_KEPT, Batch
 from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
-from sluice.agent.records import Checkpoint, Failure, Record
+from sluice.agent.records import Checkpoint, Failure, Record, Replaced
 from sluice.agent.snapshot import Snapshot
 
 _MOST_BATCHES = 600
@@ -43,7 +43,11 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
             "cpu": snapshot.executors.task_seconds,
         },
         "queries": [
-            {**_query(record, now), "batches": _batches(record, share)}
+            {
+                **_query(record, now),
+                **(_profile(record.replaced) if settings.is_profile else {}),
+                "batches": _batches(record, share),
+            }
             for record in snapshot.records
         ],
     }
@@ -86,6 +90,11 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "mostRows": record.pace.most_rows if record.pace else None,
         "checkpoint": _checkpoint(record.checkpoint),
     }
+
+
+def _profile(replaced: Replaced | None) -> dict[str, Any]:
+    """Describe what is measured without its sink; null for a query that the agent has not started."""
+    return {"profile": {"sink": replaced.sink, "kind": replaced.kind} if replaced else None}
 
 
 def _checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any] | None:

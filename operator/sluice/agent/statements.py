@@ -1,0 +1,50 @@
+"""Which SQL writes something that outlives the session; in a profile it is not run.
+
+Spark's own parser tells, so that extensions of its language are judged as well. What is no query is taken for a write
+unless it is known to concern the session only: a statement too many that is left out ends in an error of the program,
+one too few in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
+
+# Statements that write although their class is none of Spark's commands. The last one is known when it runs only.
+_WRITES = frozenset("InsertIntoStatement InsertIntoDir Call UnresolvedExecuteImmediate".split())
+_UNNAMED = "PlanWithUnresolvedIdentifier"
+
+_OF_THE_SESSION = frozenset(
+    """SetCommand ResetCommand SetCatalogAndNamespace SetNamespaceCommand SetCatalogCommand
+    CreateViewCommand CreateTempViewUsing CreateFunctionCommand CreateSQLFunctionCommand DropFunctionCommand
+    CreateVariable SetVariable DropVariable ExplainCommand
+    CacheTable CacheTableAsSelect UncacheTable ClearCacheCommand RefreshTable RefreshResource RefreshFunction
+    AddJarsCommand AddFilesCommand AddArchivesCommand""".split()
+)
+_TELLING = ("Show", "Describe", "List")
+
+
+def writing(session: Any, text: str) -> str | None:
+    """Return the name of the statement if it writes, None if it does not; raises what Spark's parser raises."""
+    plan = session._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    kind = _kind(plan)
+    if kind in _OF_THE_SESSION or kind.startswith(_TELLING):
+        return None
+    command = session._jvm.java.lang.Class.forName(_COMMAND)
+    if kind == _UNNAMED or command.isInstance(plan):
+        return kind
+    return next((found for found in _kinds(plan) if found in _WRITES), None)
+
+
+def _kinds(plan: Any) -> Iterator[str]:
+    """Walk a plan from its root: an insert may stand below the queries that it is given by name."""
+    yield _kind(plan)
+    children = plan.children()
+    for index in range(children.size()):
+        yield from _kinds(children.apply(index))
+
+
+def _kind(plan: Any) -> str:
+    return str(plan.getClass().getSimpleName()).rstrip("$")
