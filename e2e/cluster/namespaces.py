@@ -93,9 +93,7 @@ def _start_control_plane(paths: Paths, record: Record) -> bool:
     changed |= _ensure_all(paths, controlplane.storage(paths, record.programs))
     readiness.wait_api_server(paths)
     changed |= _ensure_all(paths, controlplane.controllers(paths, record))
-    if changed:
-        _apply_addons(paths, record)
-        _wait_rights(paths, record)
+    changed |= _ensure_addons(paths, record, again=changed)
     return changed | _ensure_all(paths, [controlplane.metrics_server(paths, record)])
 
 
@@ -104,15 +102,26 @@ def _ensure_all(paths: Paths, programs: Sequence[supervising.Program]) -> bool:
     return any(started)
 
 
-def _apply_addons(paths: Paths, record: Record) -> None:
+def _ensure_addons(paths: Paths, record: Record, *, again: bool) -> bool:
+    """Apply the addons, if they must be or an older checkout has applied others."""
+    manifest = _addons(paths)
+    applied = paths.state / ADDONS.name
+    if not again and applied.exists() and applied.read_text() == manifest:
+        return False
+    client = [str(record.programs / "kubectl"), "--kubeconfig", str(paths.kubeconfig)]
+    run([*client, "apply", "--server-side", "--force-conflicts", "-f", "-"], text=manifest)
+    _wait_rights(paths, record)
+    applied.write_text(manifest)
+    return True
+
+
+def _addons(paths: Paths) -> str:
     authority = base64.b64encode((paths.pki / "ca.crt").read_bytes()).decode()
-    manifest = Template(ADDONS.read_text()).substitute(
+    return Template(ADDONS.read_text()).substitute(
         AUTHORITY=authority,
         METRICS_ADDRESS=CONTROL_PLANE.address,
         METRICS_PORT=str(layout.METRICS_PORT),
     )
-    client = [str(record.programs / "kubectl"), "--kubeconfig", str(paths.kubeconfig)]
-    run([*client, "apply", "--server-side", "--force-conflicts", "-f", "-"], text=manifest)
 
 
 def _wait_rights(paths: Paths, record: Record) -> None:
@@ -142,9 +151,12 @@ def prepare_node(paths: Paths, node: Machine) -> bool:
 
 def start_node(paths: Paths, record: Record, node: Machine) -> bool:
     """Start the rest; without an API server, kube-proxy would wait for half a minute."""
-    changed = supervising.ensure(paths, node, nodes.proxy(paths, node, record.programs))
-    kubelet = nodes.kubelet(paths, node, record.programs, record.shares)
-    return supervising.ensure(paths, node, kubelet) or changed
+    programs = (
+        nodes.proxy(paths, node, record.programs),
+        nodes.policies(paths, node),
+        nodes.kubelet(paths, node, record.programs, record.shares),
+    )
+    return any([supervising.ensure(paths, node, program) for program in programs])
 
 
 def _wait_usable(paths: Paths, record: Record, progress: Progress, *, quietly: bool) -> None:
@@ -152,6 +164,9 @@ def _wait_usable(paths: Paths, record: Record, progress: Progress, *, quietly: b
         readiness.wait_node(paths, node, supervising.started_at(paths, node, "kubelet"))
         if not quietly:
             progress.say(f"{node.name} is Ready")
+    for node in record.node_machines:
+        ready = machines.root(paths, node) / nodes.POLICIES_READY.lstrip("/")
+        readiness.wait_for(paths, node, ready.exists, f"{node.name} should enforce policies")
     readiness.wait_accounts(paths)
     readiness.wait_names(paths)
     readiness.wait_metrics(paths)

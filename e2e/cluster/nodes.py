@@ -1,10 +1,11 @@
-"""The programs of a node's machine: containerd, kubelet and kube-proxy, and their files.
+"""The programs of a node's machine: containerd, kubelet, kube-proxy and what enforces policies.
 
-kube-proxy must only ever run in a machine: anywhere else it would rewrite the host's packet filter.
+The last two must only ever run in a machine: anywhere else they would write the host's packet filter.
 """
 
 import json
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from e2e.cluster.supervising import Program
 
 PAUSE_IMAGE = "localhost/sluice-pause:1"
 SOCKET = "/run/containerd/containerd.sock"
+POLICIES = Path(__file__).with_name("policies")
+# In the machine's own /run, so that it ends with the rules whose sign it is.
+POLICIES_READY = "/run/policies-ready"
 GIBIBYTE = 1024**3
 # What etcd, the API server and the rest of the control plane may need under load.
 CONTROL_PLANE_MEMORY = 2 * GIBIBYTE
@@ -175,3 +179,29 @@ def proxy(paths: Paths, node: Machine, kube: Path) -> Program:
     command = (str(kube / "kube-proxy"), f"--config={configuration}")
     files = {configuration: json.dumps(settings, indent=2)}
     return Program(name="kube-proxy", command=command, files=files)
+
+
+def policies(paths: Paths, node: Machine) -> Program:
+    """Return what enforces NetworkPolicies; it runs from a copy, and outlives the checkout it is of."""
+    directory = paths.machine(node) / "policies"
+    sources = {
+        directory / POLICIES.relative_to(POLICIES.parents[2]) / source.name: source.read_text()
+        for source in sorted(POLICIES.glob("*.py"))
+    }
+    options = {
+        "node": node.name,
+        "server": f"{layout.CONTROL_PLANE.address}:{layout.API_PORT}",
+        "authority": paths.pki / "ca.crt",
+        "certificate": paths.pki / "policies.crt",
+        "key": paths.pki / "policies.key",
+        "ready": POLICIES_READY,
+    }
+    command = (
+        "env",
+        f"PYTHONPATH={directory}",
+        # Not the virtual environment's: it needs no packages, and should not restart for another one.
+        os.path.realpath(sys.executable),
+        *("-P", "-m", "e2e.cluster.policies"),
+        *(f"--{name}={value}" for name, value in options.items()),
+    )
+    return Program(name="policies", command=command, files=sources)

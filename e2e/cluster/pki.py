@@ -34,6 +34,7 @@ def certificates() -> tuple[Certificate, ...]:
         "kube-proxy",
         "coredns",
         "metrics-server",
+        "policies",
     )
     return (
         Certificate(name="admin", subject="/O=system:masters/CN=admin"),
@@ -76,23 +77,34 @@ def _api_server() -> Certificate:
 
 
 def ensure(paths: layout.Paths) -> bool:
-    """Make the certificates and kubeconfigs, unless there are some. Return whether they were made."""
+    """Make the certificates and kubeconfigs that are not there. Return whether any was made.
+
+    A cluster that an older checkout made may lack some, which the authority that it trusts then signs.
+    """
     directory = paths.pki
+    # Without this mark a crash half-way would leave a set that no second start completes.
     complete = directory / "complete"
     if complete.exists():
-        return False
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _make_authority(directory)
-    for certificate in certificates():
+        missing = tuple(each for each in certificates() if not _last_file(directory, each).exists())
+    else:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_authority(directory)
+        missing = certificates()
+    for certificate in missing:
         _sign(directory, certificate)
-    for certificate in certificates():
         if certificate.extension == CLIENT:
             write_kubeconfig(directory, certificate.name)
-    paths.kubeconfig.write_text(_kubeconfig(directory, "admin"))
-    paths.kubeconfig.chmod(0o600)
-    # Without this mark a crash half-way would leave a set that no second start completes.
-    complete.touch()
-    return True
+    if not complete.exists():
+        paths.kubeconfig.write_text(_kubeconfig(directory, "admin"))
+        paths.kubeconfig.chmod(0o600)
+        complete.touch()
+    return bool(missing)
+
+
+def _last_file(directory: Path, certificate: Certificate) -> Path:
+    """Return the file whose presence tells that all files of a certificate are there."""
+    ending = "kubeconfig" if certificate.extension == CLIENT else "crt"
+    return directory / f"{certificate.name}.{ending}"
 
 
 def _make_authority(directory: Path) -> None:

@@ -1,10 +1,12 @@
 """Rules of what a node's programs are told."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from e2e.cluster import layout, nodes
+from e2e.cluster import layout, nodes, pki
 from e2e.cluster.nodes import Capacity
 
 HOST = Capacity(processors=2, memory=24 * nodes.GIBIBYTE)
@@ -60,3 +62,24 @@ def test_the_proxy_never_runs_without_its_configuration() -> None:
 
     assert any(word.startswith("--config=") for word in proxy.command)
     assert not any("version" in word for word in proxy.command)
+
+
+def test_policies_are_enforced_for_the_node_by_a_user_of_its_own() -> None:
+    command = nodes.policies(PATHS, NODE).command
+
+    assert f"--node={NODE.name}" in command
+    assert f"--certificate={PATHS.pki}/policies.crt" in command
+    assert "policies" in {each.name for each in pki.certificates()}
+
+
+def test_the_enforcement_runs_from_its_copy_without_the_checkout(tmp_path: Path) -> None:
+    program = nodes.policies(layout.Paths(state=tmp_path, cache=tmp_path), NODE)
+    for path, text in program.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    start = program.command[: program.command.index("e2e.cluster.policies") + 1]
+    environment = {"PATH": os.environ["PATH"]}
+
+    done = subprocess.run([*start, "--help"], cwd="/", env=environment, capture_output=True)
+
+    assert done.returncode == 0, done.stderr
