@@ -42,11 +42,20 @@ ROLE_BINDINGS = Resource("rbac.authorization.k8s.io/v1", "rolebindings")
 NODES = Resource("v1", "nodes")
 DISRUPTION_BUDGETS = Resource("policy/v1", "poddisruptionbudgets")
 LEASES = Resource("coordination.k8s.io/v1", "leases")
+NAMESPACES = Resource("v1", "namespaces")
+RESOURCE_QUOTAS = Resource("v1", "resourcequotas")
+LIMIT_RANGES = Resource("v1", "limitranges")
+CLAIMS = Resource("v1", "persistentvolumeclaims")
+NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies")
 STREAM_JOBS = Resource("sluice.dev/v1alpha1", "streamjobs")
+STREAM_PROFILES = Resource("sluice.dev/v1alpha1", "streamprofiles")
 
 
 class Cluster(Protocol):
-    """The Kubernetes API. All methods raise ClusterUnavailable when it does not answer in time."""
+    """The Kubernetes API. All methods raise ClusterUnavailable when it does not answer in time.
+
+    What is in no namespace, as a Namespace itself, has "" for one, or none in its metadata.
+    """
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
         """Read an object live. Raises NotFound."""
@@ -95,6 +104,17 @@ class Agents(Protocol):
 
     async def decommission(self, address: str, token: str, executors: Sequence[str]) -> None:
         """Ask for other executors in place of these, which are named by their ids."""
+
+    async def set_limits(
+        self,
+        address: str,
+        token: str,
+        query: str,
+        *,
+        most_rows: float | None,
+        trigger_seconds: float | None,
+    ) -> None:
+        """Ask for another limit of rows and another trigger of a query; None is what its program has set."""
 
 
 @dataclass(frozen=True, slots=True)

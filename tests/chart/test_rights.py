@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.manifests.children import children
-from sluice.ports import NODES, PODS, STREAM_JOBS, Cluster, Resource
+from sluice.ports import CLAIMS, NAMESPACES, NODES, PODS, STREAM_JOBS, Cluster, Resource
 from sluice.services.agentkey import NAME
 from sluice.services.operating import Operator, Scope
 from tests.support import pods
@@ -59,7 +59,7 @@ class Asked:
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         self._note("list", resource, namespace)
-        if resource != NODES:
+        if resource not in (NODES, NAMESPACES, CLAIMS):
             # What else is listed is watched, too, by kopf.
             self._note("watch", resource, namespace)
         async for body in self._cluster.each(
@@ -68,7 +68,7 @@ class Asked:
             yield body
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
-        self._note("create", resource, body["metadata"]["namespace"])
+        self._note("create", resource, body["metadata"].get("namespace"))
         return await self._cluster.create(resource, body)
 
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:

@@ -67,7 +67,7 @@ async def operating(namespaces: str = "", *, has_crds: bool = True) -> AsyncIter
             await server.until(lambda: has_crds or server.refused > 0, "a question for StreamJobs")
             server.has_crds = True
             await server.until(
-                lambda: server.watched == {"pods", "streamjobs"}, "watches of both kinds"
+                lambda: server.watched == {"pods", "streamjobs", "streamprofiles"}, "all watches"
             )
             await server.until(lambda: _holder(server) == "one", "the lease")
             yield running
@@ -130,6 +130,7 @@ async def test_only_pods_with_our_label_are_watched_everywhere() -> None:
         assert running.server.selectors == {
             ("pods", None, "sluice.dev/job"),
             ("streamjobs", None, ""),
+            ("streamprofiles", None, ""),
         }
 
 
@@ -194,7 +195,9 @@ async def test_a_signal_ends_the_process_which_gives_the_lease_up(tmp_path: Path
             *(sys.executable, "-m", "sluice", "run"),
             env={**os.environ, **_environment(tmp_path, address)},
         )
-        await server.until(lambda: server.watched == {"pods", "streamjobs"}, "watches")
+        await server.until(
+            lambda: server.watched == {"pods", "streamjobs", "streamprofiles"}, "watches"
+        )
         await server.until(lambda: _holder(server) == "one", "the lease")
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(20):

@@ -24,6 +24,7 @@ class MemoryAgents:
     tokens: list[str] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
     leaving: list[tuple[str, ...]] = field(default_factory=list)
+    limits: dict[str, float | None] = field(default_factory=dict)
 
     async def report(self, address: str, token: str) -> AgentReport:
         """What a test has put there, as of now."""
@@ -49,3 +50,17 @@ class MemoryAgents:
         if address not in self.reports:
             raise AgentUnavailable(f"nobody answers at {address}")
         self.leaving.append(tuple(executors))
+
+    async def set_limits(
+        self,
+        address: str,
+        token: str,
+        query: str,
+        *,
+        most_rows: float | None,
+        trigger_seconds: float | None,
+    ) -> None:
+        """Note the limit of rows of a driver."""
+        if address not in self.reports:
+            raise AgentUnavailable(f"nobody answers at {address}")
+        self.limits[address] = most_rows

@@ -26,11 +26,13 @@ KINDS = {
         ports.NODES,
         ports.DISRUPTION_BUDGETS,
         ports.STREAM_JOBS,
+        ports.STREAM_PROFILES,
+        ports.NAMESPACES,
     )
 }
 SERVED = {
     "": ("Pod", "Namespace"),
-    "sluice.dev": ("StreamJob",),
+    "sluice.dev": ("StreamJob", "StreamProfile"),
     "apiextensions.k8s.io": ("CustomResourceDefinition",),
 }
 """What discovery shows: what an operator watches, and what kopf insists on finding."""
@@ -104,17 +106,17 @@ class ApiServer:
                 "name": kind.lower() + "s",
                 "singularName": kind.lower(),
                 "kind": kind,
-                "namespaced": kind in ("Pod", "StreamJob"),
+                "namespaced": kind in ("Pod", "StreamJob", "StreamProfile"),
                 "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
             }
             for kind in SERVED[group]
-            if self.has_crds or kind != "StreamJob"
+            if self.has_crds or not kind.startswith("Stream")
         ]
         return web.json_response({"resources": found})
 
     async def _list(self, request: web.Request) -> web.StreamResponse:
         resource, namespace = _resource(request), request.match_info.get("namespace")
-        if not self.has_crds and resource == ports.STREAM_JOBS:
+        if not self.has_crds and resource in (ports.STREAM_JOBS, ports.STREAM_PROFILES):
             self._change.set()
             self.refused += 1
             raise NotFound("the server could not find the requested resource")

@@ -49,6 +49,10 @@ class MemoryCluster:
         """Answer the next requests of this kind with these errors."""
         self._refusals[verb, resource.plural] += errors
 
+    def answer_again(self) -> None:
+        """Answer everything from now on."""
+        self._refusals.clear()
+
     def put(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Store an object as somebody else would, without a call."""
         metadata = body["metadata"]
@@ -117,7 +121,7 @@ class MemoryCluster:
         """Create an object."""
         metadata = body["metadata"]
         self._record("create", resource, body)
-        if (resource.plural, metadata["namespace"], metadata["name"]) in self._objects:
+        if (resource.plural, metadata.get("namespace", ""), metadata["name"]) in self._objects:
             raise Conflict(f"{metadata['name']} exists")
         return self.put(resource, body)
 
@@ -125,7 +129,7 @@ class MemoryCluster:
         """Replace an object of the same version."""
         self._record("replace", resource, body)
         metadata = body["metadata"]
-        self._match(self._find(resource, metadata["namespace"], metadata["name"]), metadata)
+        self._match(self._find(resource, metadata.get("namespace", ""), metadata["name"]), metadata)
         return self.put(resource, body)
 
     async def apply(
@@ -136,7 +140,7 @@ class MemoryCluster:
         if not subresource:
             return self.put(resource, body)
         metadata = body["metadata"]
-        found = self._find(resource, metadata["namespace"], metadata["name"])
+        found = self._find(resource, metadata.get("namespace", ""), metadata["name"])
         self._match(found, metadata)
         return self.put(resource, {**found, subresource: body[subresource]})
 

@@ -22,8 +22,19 @@ app.kubernetes.io/component: operator
 {{/* What the operator may do where the jobs are. It hands the drivers no right that it has not itself. */}}
 {{- define "sluice.rules" -}}
 - apiGroups: [sluice.dev]
+  # Made and deleted are copies of jobs, for profiling.
   resources: [streamjobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: [sluice.dev]
+  resources: [streamprofiles]
   verbs: [get, list, watch]
+- apiGroups: [sluice.dev]
+  resources: [streamprofiles/status]
+  verbs: [get, patch, update]
+- apiGroups: [""]
+  # A copy's claim is like that of its job, which is read for it.
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, create, delete]
 - apiGroups: [sluice.dev]
   resources: [streamjobs/status]
   verbs: [get, patch, update]
@@ -35,7 +46,7 @@ app.kubernetes.io/component: operator
   resources: [pods]
   verbs: [create, get, list, watch, delete, deletecollection]
 - apiGroups: [""]
-  # Read are NAME-last-good and NAME-scaling only.
+  # Read are NAME-last-good, NAME-scaling, and those that a profiled job uses.
   resources: [configmaps]
   verbs: [create, get, patch, delete, deletecollection]
 - apiGroups: [""]

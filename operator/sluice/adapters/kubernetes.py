@@ -76,13 +76,13 @@ class KubernetesCluster:
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object. Raises Conflict if one of that name exists."""
-        path = _path(resource, body["metadata"]["namespace"])
+        path = _path(resource, body["metadata"].get("namespace"))
         return await self._call("POST", path, body=body, query={"fieldManager": FIELD_MANAGER})
 
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object of the same resourceVersion."""
         metadata = body["metadata"]
-        path = _path(resource, metadata["namespace"], metadata["name"])
+        path = _path(resource, metadata.get("namespace"), metadata["name"])
         return await self._call("PUT", path, body=body, query={"fieldManager": FIELD_MANAGER})
 
     async def apply(
@@ -90,7 +90,7 @@ class KubernetesCluster:
     ) -> Json:
         """Apply an object, or one of its subresources, as the owner of the fields that it names."""
         metadata = body["metadata"]
-        path = _path(resource, metadata["namespace"], metadata["name"], subresource)
+        path = _path(resource, metadata.get("namespace"), metadata["name"], subresource)
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return await self._call("PATCH", path, body=body, query=query, headers=_APPLY)
 
@@ -135,7 +135,7 @@ class KubernetesCluster:
 
 
 def _path(resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> str:
-    scope = f"/namespaces/{namespace}" if namespace is not None else ""
+    scope = f"/namespaces/{namespace}" if namespace else ""
     return "/".join(filter(None, (f"{resource.root}{scope}/{resource.plural}", name, subresource)))
 
 

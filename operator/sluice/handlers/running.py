@@ -18,7 +18,7 @@ from sluice.agent.pack import packed
 from sluice.errors import ClusterUnavailable, NotFound
 from sluice.handlers.streamjobs import kopf_settings, register
 from sluice.handlers.sweeping import Sweeper
-from sluice.ports import PODS, STREAM_JOBS, Cluster
+from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES, Cluster
 from sluice.services.operating import Operator, Scope
 from sluice.services.polling import Pace
 from sluice.settings import Settings
@@ -65,7 +65,11 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             paused_by=PAUSED_BY if settings.paused else None,
             concurrent_restarts=settings.concurrent_restarts,
         )
-        gone = {STREAM_JOBS: operator.job_gone, PODS: operator.pod_gone}
+        gone = {
+            STREAM_JOBS: operator.job_gone,
+            STREAM_PROFILES: operator.profile_gone,
+            PODS: operator.pod_gone,
+        }
         sweeper = Sweeper(cluster, namespaces, gone)
         register(registry, operator, sweeper, credentials)
         metrics = MetricsServer(operator.registry, operator.refresh, port=settings.metrics_port)

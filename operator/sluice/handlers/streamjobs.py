@@ -1,4 +1,4 @@
-"""Tell the operator of StreamJobs and pods that changed. kopf watches; nothing is decided here.
+"""Tell the operator of StreamJobs, StreamProfiles and pods that changed. kopf watches; nothing is decided here.
 
 Only event handlers are used: they need no finalizers and no annotations on users' objects, and miss nothing,
 because every event leads to the same look at the whole job.
@@ -12,7 +12,7 @@ from sluice.adapters.credentials import Credentials
 from sluice.handlers.remembering import NoDifferences, NoProgress
 from sluice.handlers.sweeping import Sweeper
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS
+from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES
 from sluice.services.operating import Operator
 
 
@@ -40,6 +40,15 @@ def register(
         else:
             sweeper.see(STREAM_JOBS, event["object"])
             operator.job_changed(event["object"])
+
+    @kopf.on.event("sluice.dev", "v1alpha1", "streamprofiles", registry=registry)
+    async def streamprofile_seen(event: kopf.RawEvent, **_: Any) -> None:
+        if event["type"] == "DELETED":
+            sweeper.forget(STREAM_PROFILES, event["object"])
+            operator.profile_gone(event["object"])
+        else:
+            sweeper.see(STREAM_PROFILES, event["object"])
+            operator.profile_changed(event["object"])
 
     @kopf.on.event("pods", labels={names.JOB_LABEL: kopf.PRESENT}, registry=registry)
     async def pod_seen(event: kopf.RawEvent, **_: Any) -> None:

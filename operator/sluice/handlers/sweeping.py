@@ -11,14 +11,14 @@ from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS, Cluster, Json, Resource
+from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES, Cluster, Json, Resource
 
 log = logging.getLogger(__name__)
 
 EVERY = 120.0
 """Seconds between two lists of everything."""
 
-_SELECTORS = {STREAM_JOBS: "", PODS: names.JOB_LABEL}
+_SELECTORS = {STREAM_JOBS: "", STREAM_PROFILES: "", PODS: names.JOB_LABEL}
 
 
 class Sweeper:
@@ -59,6 +59,9 @@ class Sweeper:
     async def _sweep(self, resource: Resource) -> None:
         # What comes while the lists are read is not on them and has not gone.
         before = dict(self._known[resource])
+        if not before:
+            # Nor is a kind asked for that the cluster may not serve.
+            return
         there: set[str] = set()
         for namespace in self._listed:
             listed = self._cluster.each(

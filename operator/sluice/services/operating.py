@@ -9,10 +9,13 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from sluice.core.application import JobKey
+from sluice.errors import SluiceError
 from sluice.manifests import names
+from sluice.manifests.profiling.guards import Surroundings
 from sluice.ports import (
     PODS,
     STREAM_JOBS,
+    STREAM_PROFILES,
     Agents,
     Clock,
     Cluster,
@@ -22,6 +25,8 @@ from sluice.ports import (
 )
 from sluice.services.agentkey import agent_key
 from sluice.services.autoscaling import Autoscaler
+from sluice.services.copies import Copies
+from sluice.services.copyviews import CopyViews
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
@@ -31,12 +36,17 @@ from sluice.services.metrics.instruments import Instruments
 from sluice.services.metrics.jobs import JobsCollector
 from sluice.services.metrics.requests import MeasuredCluster
 from sluice.services.polling import Pace, Poller
+from sluice.services.profiles import Profiles
+from sluice.services.profiling import Profiler
 from sluice.services.reconciling import Reconciler
 from sluice.services.restarts import Restarts
 from sluice.services.statuses import Statuses
 from sluice.services.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
+
+PROFILERS = 2
+"""Profiles that are looked at at a time: making a copy takes a dozen requests."""
 
 SCALERS = 4
 """Jobs that are decided upon at a time: while one waits for its forecast, another one writes."""
@@ -116,6 +126,24 @@ class Operator:
             told=self._queue.add,
             asks=scope.nodes,
         )
+        self._profiles = Profiles()
+        copies = Copies(ours, Surroundings(operator=scope.home), namespaces=scope.namespaces)
+        self._views = CopyViews(
+            fleet=self.fleet,
+            poller=self._poller,
+            profiles=self._profiles,
+            copies=copies,
+            agents=agents,
+        )
+        self._profiler = Profiler(
+            fleet=self.fleet,
+            profiles=self._profiles,
+            copies=copies,
+            views=self._views,
+            cluster=ours,
+            clock=clock,
+            leads=lambda: self.leadership.is_held and paused_by is None,
+        )
         self._jobs = JobsCollector(self.fleet, self._autoscaler.course)
         self.registry.register(self._jobs)
         self._reconciler = Reconciler(
@@ -155,6 +183,16 @@ class Operator:
         """A StreamJob was deleted."""
         self._look_at(self.fleet.lose_job(resource))
 
+    def profile_changed(self, resource: Mapping[str, Any]) -> None:
+        """A StreamProfile was created or changed."""
+        self._instruments.event_seen(self._clock.now())
+        self._profiler.changed(resource)
+
+    def profile_gone(self, resource: Mapping[str, Any]) -> None:
+        """A StreamProfile was deleted."""
+        self._instruments.event_seen(self._clock.now())
+        self._profiler.gone(resource)
+
     def pod_changed(self, pod: Mapping[str, Any]) -> None:
         """A pod with our labels was created or changed."""
         self._look_at(self.fleet.see_pod(pod))
@@ -172,12 +210,15 @@ class Operator:
             group.create_task(self._measuring.run())
             group.create_task(self._cordons.run())
             group.create_task(self._autoscaler.queue.run(SCALERS))
+            group.create_task(self._profiler.queue.run(PROFILERS))
+            group.create_task(self._profiler.run())
 
     async def _begin(self) -> None:
         """Take over: see everything first, so that no claim on a checkpoint is missed, then look at all."""
         key = await agent_key(self._cluster, self._scope.home, self._fresh_key)
         self._reconciler.use_key(key)
         self._poller.use_key(key)
+        self._views.use_key(key)
         self._reconciler.start_afresh()
         self._autoscaler.start_afresh()
         await self._cordons.ask()
@@ -185,9 +226,21 @@ class Operator:
             await _see_each(self._reconciler.take_stock, self._cluster.each(STREAM_JOBS, namespace))
             pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)
             await _see_each(self.fleet.see_pod, pods)
+        await self._begin_profiling()
+        # Nothing is waited for from here on: what is looked at before leadership has begun is not looked at again.
         for job in self.fleet:
             self._queue.add(job)
         log.info("looking after %d jobs", len(self.fleet))
+
+    async def _begin_profiling(self) -> None:
+        """Take over profiles. Without their CRD, or the rights for them, jobs are looked after all the same."""
+        try:
+            for namespace in self._scope.listed:
+                found = self._cluster.each(STREAM_PROFILES, namespace)
+                await _see_each(self._profiler.changed, found)
+        except SluiceError as error:
+            log.warning("jobs cannot be profiled: %s", error)
+        await self._profiler.begin()
 
     async def _reconcile(self, key: JobKey) -> float | None:
         if not self.leadership.is_held:
@@ -198,12 +251,14 @@ class Operator:
     def _heard(self, key: JobKey) -> None:
         """An agent has answered, or has not."""
         self._autoscaler.heard(key)
+        self._profiler.heard(key)
         self._queue.add(key)
 
     def _look_at(self, key: JobKey | None) -> None:
         self._instruments.event_seen(self._clock.now())
         if key is not None:
             self._queue.add(key)
+            self._profiler.heard(key)
 
 
 async def _see_each(see: Callable[[Json], object], bodies: AsyncIterator[Json]) -> None:

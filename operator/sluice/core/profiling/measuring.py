@@ -25,6 +25,9 @@ CERTAIN = 0.05
 SEPARABLE = 0.1
 """The overhead is told from the rows if that leaves less than this share of the rate open."""
 
+SETTLING = 15.0
+"""Seconds of warm batches that do not count: the JVM still compiles what runs most."""
+
 FULL = 0.8
 """A batch has taken all that it might, if it has this share of its limit: partitions share it out unevenly."""
 
@@ -64,7 +67,7 @@ class Batches:
 
     def reading(self, executors: int) -> Reading | None:
         """What they tell about so many executors; None before the first warm batch."""
-        full = _warm(self.saturated, executors)
+        full = _settled(_warm(self.saturated, executors))
         if len(full) < ENOUGH and self.is_dry:
             return self._bound(_warm((*self.saturated, *self.rest), executors))
         if not full:
@@ -100,6 +103,11 @@ def _warm(batches: Sequence[BatchReport], executors: int) -> tuple[BatchReport, 
         for batch in batches
         if not batch.cold and batch.executors == executors and batch.rows > 0 and batch.seconds > 0
     )
+
+
+def _settled(batches: tuple[BatchReport, ...]) -> tuple[BatchReport, ...]:
+    """Without those that began too soon after the first."""
+    return tuple(batch for batch in batches if batch.start >= batches[0].start + SETTLING)
 
 
 def _measured(batches: Sequence[BatchReport]) -> Reading:

@@ -1,11 +1,12 @@
 """What the batches of a copy tell of its capacity, and how certain that is."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.profiling.measuring import ENOUGH, Batches, is_certain
+from sluice.core.profiling.measuring import ENOUGH, SETTLING, Batches, is_certain
 from tests.support.jobs import query, report
 from tests.unit.core.profiling.profiles import batch, told
 
@@ -14,7 +15,9 @@ RATE, OVERHEAD = 2000.0, 0.4
 
 def of_rows(*rows: float, noise: float = 0.0, **changes: object) -> list[BatchReport]:
     """Batches one after the other, as long as their rows make them."""
-    chance, start, made = random.Random(7), 0.0, []
+    """After one that is long enough for all others to count."""
+    chance, made = random.Random(7), [batch(100.0, SETTLING, 1, **changes)]
+    start = made[0].end
     for number in rows:
         seconds = (OVERHEAD + number / RATE) * (1 + chance.gauss(0, noise))
         made.append(batch(start, seconds, number, **changes))
@@ -46,7 +49,7 @@ def test_the_truth_is_mostly_within_two_standard_errors() -> None:
 
 def test_cold_batches_and_those_on_other_executors_do_not_count() -> None:
     slow = [batch(0, 30, 5000, cold=True), batch(30, 9, 5000, executors=1)]
-    warm = [batch(40 + one.start, one.seconds, one.rows) for one in of_rows(*SIZES)]
+    warm = [replace(one, start=40 + one.start) for one in of_rows(*SIZES)]
     found = Batches().with_report(told([*slow, *warm])).reading(2)
     assert found is not None
     assert found.batches == len(SIZES)
@@ -78,7 +81,7 @@ def test_batches_are_counted_once_however_often_they_are_told() -> None:
     found = Batches()
     for upto in (3, 3, 5, len(batches)):
         found = found.with_report(told(batches[:upto]))
-    assert len(found.saturated) == len(SIZES)
+    assert found.saturated == tuple(batches)
 
 
 def test_another_driver_begins_anew() -> None:
@@ -90,7 +93,7 @@ def test_another_driver_begins_anew() -> None:
 def test_a_backlog_that_ends_after_enough_batches_does_no_harm() -> None:
     batches = of_rows(*SIZES)
     found = Batches().with_report(told(batches))
-    found = found.with_report(told([*batches, batch(100, 2, 10)], waiting=0.0))
+    found = found.with_report(told([*batches, batch(500, 2, 10)], waiting=0.0))
     reading = found.reading(2)
     assert reading is not None
     assert reading.is_dry

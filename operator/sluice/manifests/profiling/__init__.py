@@ -1,0 +1,1 @@
+"""What Kubernetes gets for a profile, and gives: the copies, the guards around them, the status."""

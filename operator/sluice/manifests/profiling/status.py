@@ -1,0 +1,212 @@
+"""The status of a StreamProfile: what the core remembers of its run, as it is stored, and back."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sluice.core.profiling.records import (
+    Copy,
+    CopyPhase,
+    Key,
+    Phase,
+    Plan,
+    Point,
+    Problem,
+    Profile,
+    Reason,
+    Run,
+)
+from sluice.core.quantities import format_count
+from sluice.errors import InvalidSpec
+from sluice.manifests.moments import moment_text, read_moment
+
+Json = dict[str, Any]
+
+
+def status_of(
+    profile: Profile, run: Run, phase: Phase, spent: float, before: Mapping[str, Any], now: datetime
+) -> Json:
+    """The whole status of a valid profile; `spent` is in core-seconds, `before` is the status that is stored."""
+    claims = (
+        ("SpecValid", "True", "Valid", "The spec can be carried out."),
+        ("Complete", *_complete(run, phase)),
+    )
+    allowed = profile.allowance.core_seconds / 3600
+    told = {
+        "observedGeneration": profile.generation,
+        "phase": str(phase),
+        "planned": _planned(run.plan),
+        "spent": {"coreSeconds": round(spent, 1)},
+        "copies": [_copy(copy) for copy in run.copies],
+        "points": [_point(point) for point in run.points],
+        "key": run.key and {"image": run.key.image, "configuration": run.key.configuration},
+        "startedAt": moment_text(run.began),
+        "endedAt": moment_text(run.ended),
+        "summary": {"points": _points_text(run), "spent": f"{spent / 3600:.2f}/{allowed:g}"},
+        "conditions": _conditions(claims, profile.generation, before, now),
+    }
+    return _known(told)
+
+
+def invalid(generation: int, error: InvalidSpec, before: Mapping[str, Any], now: datetime) -> Json:
+    """The status of a profile whose spec cannot be carried out."""
+    claims = (
+        ("SpecValid", "False", "InvalidSpec", str(error)),
+        ("Complete", "False", "InvalidSpec", "The spec cannot be carried out."),
+    )
+    kept = {name: part for name, part in before.items() if name not in ("conditions", "phase")}
+    told = _conditions(claims, generation, before, now)
+    return {
+        **kept,
+        "observedGeneration": generation,
+        "phase": str(Phase.FAILED),
+        "conditions": told,
+    }
+
+
+def read_run(status: Mapping[str, Any]) -> Run:
+    """What a stored status remembers; the beginning if there is none."""
+    key, plan = status.get("key"), status.get("planned")
+    return Run(
+        key=key and Key(image=key["image"], configuration=key["configuration"]),
+        plan=plan
+        and Plan(
+            copies=plan.get("copies", 0),
+            core_seconds=plan.get("coreSeconds", 0.0),
+            wall_seconds=plan.get("wallSeconds", 0.0),
+        ),
+        began=read_moment(status.get("startedAt")),
+        ended=read_moment(status.get("endedAt")),
+        copies=tuple(_read_copy(copy) for copy in status.get("copies", ())),
+        points=tuple(_read_point(point) for point in status.get("points", ())),
+        problem=_read_problem(status),
+    )
+
+
+def _complete(run: Run, phase: Phase) -> tuple[str, str, str]:
+    if phase is Phase.SUCCEEDED:
+        return "True", "Measured", f"{_points_text(run)} rows/s.{_remarks(run)}"
+    if run.problem is not None:
+        return "False", str(run.problem.reason), run.problem.message
+    sizes = ", ".join(str(copy.executors) for copy in run.open) or "none yet"
+    return "False", "Measuring", f"Copies run with so many executors: {sizes}."
+
+
+def _remarks(run: Run) -> str:
+    lower = ", ".join(str(point.executors) for point in run.points if point.is_lower_bound)
+    upper = ", ".join(str(point.executors) for point in run.points if point.is_upper_bound)
+    text = f" The truth may be higher at {lower} executors." if lower else ""
+    if upper:
+        text += f" The truth may be lower at {upper}: work in foreachBatch is left out."
+    return text
+
+
+def _points_text(run: Run) -> str:
+    return ", ".join(f"{point.executors}: {format_count(point.rate)}" for point in run.points)
+
+
+def _planned(plan: Plan | None) -> Json | None:
+    if plan is None:
+        return None
+    return {
+        "copies": plan.copies,
+        "coreSeconds": round(plan.core_seconds, 1),
+        "wallSeconds": round(plan.wall_seconds, 1),
+    }
+
+
+def _copy(copy: Copy) -> Json:
+    problem = copy.problem
+    return _known(
+        {
+            "namespace": copy.namespace,
+            "executors": copy.executors,
+            "phase": str(copy.phase),
+            "reason": problem and str(problem.reason),
+            "message": problem and problem.message,
+            "startedAt": moment_text(copy.began),
+            "endedAt": moment_text(copy.ended),
+        }
+    )
+
+
+def _read_copy(told: Mapping[str, Any]) -> Copy:
+    began = read_moment(told.get("startedAt"))
+    assert began is not None
+    return Copy(
+        executors=told["executors"],
+        namespace=told["namespace"],
+        began=began,
+        phase=CopyPhase(told["phase"]),
+        ended=read_moment(told.get("endedAt")),
+        problem=_problem(told.get("reason"), told.get("message", "")),
+    )
+
+
+def _point(point: Point) -> Json:
+    return {
+        "executors": point.executors,
+        "rowsPerSecond": round(point.rate, 3),
+        "errorRowsPerSecond": round(point.error, 3),
+        "batches": point.batches,
+        "overheadSeconds": round(point.overhead, 4),
+        "lowerBound": point.is_lower_bound,
+        "upperBound": point.is_upper_bound,
+        "measuredAt": moment_text(point.at),
+    }
+
+
+def _read_point(told: Mapping[str, Any]) -> Point:
+    at = read_moment(told.get("measuredAt"))
+    assert at is not None
+    return Point(
+        executors=told["executors"],
+        rate=float(told["rowsPerSecond"]),
+        error=float(told["errorRowsPerSecond"]),
+        batches=told.get("batches", 0),
+        overhead=float(told.get("overheadSeconds", 0.0)),
+        at=at,
+        is_lower_bound=told.get("lowerBound", False),
+        is_upper_bound=told.get("upperBound", False),
+    )
+
+
+def _read_problem(status: Mapping[str, Any]) -> Problem | None:
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "Complete" and condition["status"] == "False":
+            return _problem(condition["reason"], condition.get("message", ""))
+    return None
+
+
+def _problem(reason: str | None, message: str) -> Problem | None:
+    """A problem as it was told; that everything is well, or goes on, is none."""
+    return Problem(Reason(reason), message) if reason in frozenset(Reason) else None
+
+
+def _conditions(
+    claims: tuple[tuple[str, str, str, str], ...],
+    generation: int,
+    before: Mapping[str, Any],
+    now: datetime,
+) -> list[Json]:
+    known = {condition["type"]: condition for condition in before.get("conditions", ())}
+    stamp = moment_text(now, timespec="seconds")
+    return [
+        {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "observedGeneration": generation,
+            "lastTransitionTime": known[kind]["lastTransitionTime"]
+            if known.get(kind, {}).get("status") == status
+            else stamp,
+        }
+        for kind, status, reason, message in claims
+    ]
+
+
+def _known(told: Json) -> Json:
+    """Without empty parts; see `manifests.status`."""
+    parts = {name: _known(part) if isinstance(part, dict) else part for name, part in told.items()}
+    return {name: part for name, part in parts.items() if part not in (None, {}, [], "")}

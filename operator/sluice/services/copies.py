@@ -1,0 +1,158 @@
+"""Make the copies of a job with all that guards them, and remove them: the guards come first, and go with the copy.
+
+In a namespace of the user's, the guards are the user's own; there is made the claim and the StreamJob alone.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.profiling.places import is_copys
+from sluice.core.profiling.records import Copy, Problem, Profile, Reason
+from sluice.errors import Conflict, InvalidSpec, NotFound
+from sluice.errors import Problem as Wrong
+from sluice.manifests.profiling import copying, guards
+from sluice.manifests.profiling.guards import Surroundings
+from sluice.manifests.profiling.labelling import PROFILE_LABEL, profile_uid
+from sluice.ports import (
+    CLAIMS,
+    CONFIG_MAPS,
+    LIMIT_RANGES,
+    NAMESPACES,
+    NETWORK_POLICIES,
+    RESOURCE_QUOTAS,
+    STREAM_JOBS,
+    Cluster,
+    Json,
+    Resource,
+)
+
+log = logging.getLogger(__name__)
+
+_KINDS: Mapping[str, Resource] = {
+    "Namespace": NAMESPACES,
+    "ResourceQuota": RESOURCE_QUOTAS,
+    "LimitRange": LIMIT_RANGES,
+    "NetworkPolicy": NETWORK_POLICIES,
+    "PersistentVolumeClaim": CLAIMS,
+    "ConfigMap": CONFIG_MAPS,
+    "StreamJob": STREAM_JOBS,
+}
+
+
+class Copies:
+    """What was made for copies and is still there, as far as is known: by namespace, the profile's uid."""
+
+    def __init__(
+        self, cluster: Cluster, around: Surroundings, *, namespaces: Sequence[str] = ()
+    ) -> None:
+        """`namespaces` are those that the operator looks after; none means all, and that it may make some."""
+        self._cluster = cluster
+        self._around = around
+        self._namespaces = tuple(namespaces)
+        self._places: dict[str, str] = {}
+
+    @property
+    def may_make_namespaces(self) -> bool:
+        """Whether the operator has rights in all of the cluster."""
+        return not self._namespaces
+
+    def is_there(self, copy: Copy, uid: str) -> bool:
+        """Whether something of the profile of that uid is in the copy's namespace."""
+        return self._places.get(copy.namespace) == uid
+
+    def obstacle(self, profile: Profile, job: StreamJob) -> Problem | None:
+        """Why no copy of this job can be made."""
+        if self._namespaces:
+            others = [one for one in profile.namespaces if one not in self._namespaces]
+            if others or not profile.namespaces:
+                told = (
+                    f"the operator looks after {', '.join(self._namespaces)} only and makes no namespaces; "
+                    "list some of these in spec.namespaces"
+                )
+                return Problem(Reason.REFUSED, told)
+        return copying.obstacle(profile, job)
+
+    async def make(self, profile: Profile, copy: Copy, job: StreamJob) -> Problem | None:
+        """Make a copy, or what is missing of it; why the cluster does not take it."""
+        self._places[copy.namespace] = profile.uid
+        try:
+            if not profile.namespaces:
+                await self._have(guards.namespace(profile, copy))
+                for guard in guards.guards(profile, copy, job, self._around):
+                    await self._have(guard)
+                await self._bring_config_maps(profile, copy, job)
+            await self._have(guards.claim(profile, copy, job, await self._claim_of(job)))
+            await self._have(copying.copy_job(profile, copy, job, self._around))
+        except InvalidSpec as error:
+            reason = Reason.QUOTA_EXCEEDED if "exceeded quota" in str(error) else Reason.REFUSED
+            return Problem(reason, f"the cluster refused what the copy needs: {error}")
+        except NotFound as error:
+            told = f"what the copy needs is not there: {error}"
+            return Problem(Reason.REFUSED, told)
+        return None
+
+    async def end(self, namespace: str, uid: str, job: JobKey, *, is_ours: bool) -> None:
+        """Remove a copy. The StreamJob goes first, so that nothing is started anew in what goes."""
+        await self._remove(STREAM_JOBS, namespace, job.name, uid)
+        if is_ours:
+            if is_copys(namespace, uid):
+                await self._remove(NAMESPACES, "", namespace, uid)
+        else:
+            selector = f"{PROFILE_LABEL}={uid}"
+            async for body in self._cluster.each(CLAIMS, namespace, selector=selector):
+                await self._remove(CLAIMS, namespace, body["metadata"]["name"], uid)
+        self._places.pop(namespace, None)
+
+    async def take_stock(self) -> tuple[Json, ...]:
+        """All namespaces of copies that there are, as metadata."""
+        if not self.may_make_namespaces:
+            return ()
+        listed = self._cluster.each(NAMESPACES, None, selector=PROFILE_LABEL, metadata_only=True)
+        found = [body async for body in listed]
+        for body in found:
+            uid = profile_uid(body)
+            if uid is not None and "deletionTimestamp" not in body["metadata"]:
+                self._places[body["metadata"]["name"]] = uid
+        return tuple(found)
+
+    def know(self, namespace: str, uid: str) -> None:
+        """A copy was seen in a namespace."""
+        self._places.setdefault(namespace, uid)
+
+    async def _have(self, body: Json) -> None:
+        kind = _KINDS[body["kind"]]
+        metadata = body["metadata"]
+        try:
+            await self._cluster.create(kind, body)
+        except Conflict:
+            found = await self._cluster.get(kind, metadata.get("namespace", ""), metadata["name"])
+            if profile_uid(found) != profile_uid(body):
+                place = metadata.get("namespace", "the cluster")
+                remedy = f"it is in {place} already, and of somebody else; use another namespace"
+                raise InvalidSpec([Wrong(body["kind"], metadata["name"], remedy)]) from None
+
+    async def _bring_config_maps(self, profile: Profile, copy: Copy, job: StreamJob) -> None:
+        for name in copying.config_maps(job):
+            original = await self._cluster.get(CONFIG_MAPS, job.key.namespace, name)
+            await self._have(copying.config_map(profile, copy, original))
+
+    async def _claim_of(self, job: StreamJob) -> dict[str, Any] | None:
+        """The job's own claim, which that of a copy is to be like."""
+        if job.checkpoint.claim is None:
+            return None
+        try:
+            return await self._cluster.get(CLAIMS, job.key.namespace, job.checkpoint.claim)
+        except NotFound:
+            return None
+
+    async def _remove(self, kind: Resource, namespace: str, name: str, uid: str) -> None:
+        """Remove an object that was made for the profile of that uid, if it is there."""
+        try:
+            found = await self._cluster.get(kind, namespace, name)
+        except NotFound:
+            return
+        metadata = found["metadata"]
+        if profile_uid(found) == uid and "deletionTimestamp" not in metadata:
+            await self._cluster.delete(kind, namespace, name, uid=metadata["uid"])

@@ -1,0 +1,170 @@
+"""What is seen of a profile's job and its copies, from the fleet and the agents' reports; and the steering of batches.
+
+Copies are StreamJobs like all others: the reconciler keeps them running, and the poller asks their agents.
+"""
+
+import logging
+
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.profiling import steering
+from sluice.core.profiling.keys import key_of
+from sluice.core.profiling.measuring import Batches
+from sluice.core.profiling.records import Copy, CopySeen, Problem, Profile, Reason, Run, Seen
+from sluice.errors import AgentUnavailable, InvalidSpec
+from sluice.manifests.children import agent_token
+from sluice.manifests.profiling.labelling import profile_uid
+from sluice.manifests.status import read_record
+from sluice.ports import Agents, Json
+from sluice.services.copies import Copies
+from sluice.services.fleet import Fleet
+from sluice.services.polling import Poller
+from sluice.services.profiles import Profiles
+
+log = logging.getLogger(__name__)
+
+
+class CopyViews:
+    """The batches of all copies so far, and what the cluster has refused of them."""
+
+    def __init__(
+        self, *, fleet: Fleet, poller: Poller, profiles: Profiles, copies: Copies, agents: Agents
+    ) -> None:
+        self._fleet = fleet
+        self._poller = poller
+        self._profiles = profiles
+        self._copies = copies
+        self._agents = agents
+        self._key = b""
+        self._batches: dict[JobKey, Batches] = {}
+        self._refused: dict[JobKey, Problem] = {}
+
+    def use_key(self, key: bytes) -> None:
+        """The operator's secret, from which the agents' tokens are derived."""
+        self._key = key
+
+    def job(self, key: JobKey) -> StreamJob | InvalidSpec | None:
+        """The job as it is declared."""
+        return self._fleet.declared(key) if self._fleet.job(key) is not None else None
+
+    def forget(self, copy: JobKey) -> None:
+        """Drop what is known of a copy."""
+        self._batches.pop(copy, None)
+        self._refused.pop(copy, None)
+
+    def start_afresh(self) -> None:
+        """Forget everything; agents tell their last batches again."""
+        self._batches.clear()
+        self._refused.clear()
+
+    def was_made(self, copy: JobKey, refused: Problem | None) -> None:
+        """A copy was made, or not."""
+        self.forget(copy)
+        if refused is not None:
+            self._refused[copy] = refused
+
+    def seen(self, profile: Profile, run: Run) -> Seen:
+        """All that is seen around a profile."""
+        job = self.job(profile.job)
+        if not isinstance(job, StreamJob):
+            return Seen(job=job)
+        key = key_of(job)
+        return Seen(
+            job=job,
+            key=key,
+            tasks=self._tasks(profile.job),
+            obstacle=self._obstacle(profile, job),
+            rival=self._profiles.rival(profile),
+            known=self._profiles.known(profile.job, key),
+            copies={copy.namespace: self._copy(profile, copy) for copy in run.copies},
+        )
+
+    async def steer(self, profile: Profile, run: Run) -> None:
+        """Give the copies' batches the rows that tell most."""
+        for copy in run.open:
+            key = JobKey(copy.namespace, profile.job.name)
+            driver, report = self._fleet.driver(key), self._report(key)
+            if report is None or driver is None or driver.address is None:
+                continue
+            token = agent_token(driver.owner_uid, self._key)
+            for limit in steering.limits(report):
+                try:
+                    await self._agents.set_limits(
+                        driver.address,
+                        token,
+                        limit.query,
+                        most_rows=limit.rows,
+                        trigger_seconds=limit.trigger_seconds,
+                    )
+                except AgentUnavailable as error:
+                    log.info("cannot limit the batches in %s: %s", copy.namespace, error)
+
+    def _obstacle(self, profile: Profile, job: StreamJob) -> Problem | None:
+        resource = self._fleet.job(profile.job)
+        if resource is not None and profile_uid(resource) is not None:
+            told = (
+                f"StreamJob {job.key.name!r} is a copy itself; profile the job that it is a copy of"
+            )
+            return Problem(Reason.JOB_INVALID, told)
+        return self._copies.obstacle(profile, job)
+
+    def _tasks(self, job: JobKey) -> int | None:
+        """The tasks of a stateful stage, which the checkpoint fixes."""
+        report = self._report(job)
+        if report is None:
+            return None
+        return max((query.state_partitions or 0 for query in report.queries), default=0) or None
+
+    def _report(self, job: JobKey) -> AgentReport | None:
+        driver = self._fleet.driver(job)
+        if driver is None or driver.started is None or driver.is_over or driver.deleting:
+            return None
+        return self._poller.report(job, driver)[0]
+
+    def _copy(self, profile: Profile, copy: Copy) -> CopySeen:
+        key = JobKey(copy.namespace, profile.job.name)
+        resource = self._fleet.job(key)
+        refused = self._refused.get(key)
+        if resource is None or profile_uid(resource) != profile.uid:
+            return CopySeen(has_place=self._copies.is_there(copy, profile.uid), problem=refused)
+        driver, report = self._fleet.driver(key), self._report(key)
+        if report is not None and copy.is_open:
+            self._batches[key] = self._batches.get(key, Batches()).with_report(report)
+        batches = self._batches.get(key, Batches())
+        return CopySeen(
+            has_place=True,
+            has_job=True,
+            driver_since=driver.started if driver is not None else None,
+            registered=report.registered if report is not None else None,
+            problem=refused or _problem(resource, self._fleet.declared(key)),
+            obstacle=_waiting(driver),
+            reading=batches.reading(copy.executors),
+            is_dry=batches.is_dry,
+        )
+
+
+def _problem(resource: Json, declared: StreamJob | InvalidSpec) -> Problem | None:
+    """What certainly keeps a copy from working."""
+    if isinstance(declared, InvalidSpec):
+        return Problem(Reason.REFUSED, f"the copy's spec is not valid: {declared}")
+    record = read_record(resource.get("status") or {})
+    failure = record.last_failure
+    if failure is None:
+        return None
+    if "NotReplayable" in failure.message:
+        return Problem(Reason.NOT_REPLAYABLE, failure.message)
+    if "exceeded quota" in failure.message:
+        return Problem(Reason.QUOTA_EXCEEDED, failure.message)
+    if record.gave_up:
+        return Problem(Reason.COPY_FAILED, f"{failure.reason}: {failure.message}")
+    return None
+
+
+def _waiting(driver: DriverPod | None) -> Problem | None:
+    """What keeps a copy's driver waiting, and may pass."""
+    if driver is None or driver.obstacle is None:
+        return None
+    reason, message = driver.obstacle
+    is_full = reason == "Unschedulable"
+    told = f"the driver's pod waits: {reason}: {message}"
+    return Problem(Reason.NO_CAPACITY if is_full else Reason.COPY_FAILED, told)

@@ -1,0 +1,120 @@
+"""The StreamProfiles that were seen, and what is remembered of their runs: a cache, filled by lists and watches."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sluice.api import profiles
+from sluice.core.application import JobKey
+from sluice.core.profiling.records import Key, Point, Profile, Run
+from sluice.errors import InvalidSpec
+from sluice.manifests.profiling.status import read_run
+
+Json = dict[str, Any]
+
+
+class Profiles:
+    """All StreamProfiles. What was written of a run is newer than what a watch brings back of it."""
+
+    def __init__(self) -> None:
+        self._resources: dict[JobKey, Json] = {}
+        self._declared: dict[JobKey, Profile | InvalidSpec] = {}
+        self._runs: dict[JobKey, tuple[str, Run]] = {}
+
+    def __iter__(self) -> Iterator[JobKey]:
+        """All profiles that are known."""
+        return iter(tuple(self._resources))
+
+    def see(self, resource: Mapping[str, Any]) -> JobKey:
+        """Take in a StreamProfile; an older version than the known one changes nothing."""
+        key = _key_of(resource)
+        known = self._resources.get(key)
+        if known is not None and _is_older(resource["metadata"], known["metadata"]):
+            return key
+        self._resources[key] = dict(resource)
+        try:
+            self._declared[key] = profiles.streamprofile(resource)
+        except InvalidSpec as error:
+            self._declared[key] = error.with_traceback(None)
+        return key
+
+    def lose(self, resource: Mapping[str, Any]) -> JobKey:
+        """Forget a StreamProfile that was deleted."""
+        key = _key_of(resource)
+        known = self._resources.get(key)
+        if known is not None and known["metadata"]["uid"] == resource["metadata"]["uid"]:
+            del self._resources[key]
+            del self._declared[key]
+            self._runs.pop(key, None)
+        return key
+
+    def start_afresh(self) -> None:
+        """Forget what was remembered in this process: another one may have led since."""
+        self._runs.clear()
+
+    def resource(self, key: JobKey) -> Json | None:
+        """The StreamProfile as last seen."""
+        return self._resources.get(key)
+
+    def declared(self, key: JobKey) -> Profile | InvalidSpec:
+        """What its spec means. Raises KeyError for one that is not known."""
+        return self._declared[key]
+
+    def run(self, key: JobKey) -> Run:
+        """What is remembered of its run."""
+        resource = self._resources[key]
+        uid, run = self._runs.get(key, ("", None))
+        if run is not None and uid == resource["metadata"]["uid"]:
+            return run
+        return read_run(resource.get("status") or {})
+
+    def remember(self, profile: Profile, run: Run) -> None:
+        """What has been written to its status."""
+        self._runs[profile.key] = (profile.uid, run)
+
+    def by_uid(self, uid: str) -> JobKey | None:
+        """The profile of that uid."""
+        return next(
+            (key for key, body in self._resources.items() if body["metadata"]["uid"] == uid), None
+        )
+
+    def of_job(self, job: JobKey) -> tuple[Profile, ...]:
+        """The valid profiles of a job, the oldest first."""
+        found = (one for one in self._declared.values() if isinstance(one, Profile))
+        of_job = (one for one in found if one.job == job)
+        return tuple(sorted(of_job, key=lambda one: (one.created, one.uid)))
+
+    def rival(self, profile: Profile) -> str | None:
+        """The older profile of the same job that is not over yet."""
+        for other in self.of_job(profile.job):
+            if other.uid == profile.uid:
+                return None
+            if self.run(other.key).ended is None:
+                return other.key.name
+        return None
+
+    def measured(self, job: JobKey, key: Key) -> dict[str, tuple[Point, ...]]:
+        """What ended profiles themselves have measured of a job as it is now, by their uids, the oldest first."""
+        runs = ((one.uid, self.run(one.key)) for one in self.of_job(job))
+        return {
+            uid: tuple(point for point in run.points if run.began and point.at >= run.began)
+            for uid, run in runs
+            if run.ended is not None and run.key == key
+        }
+
+    def known(self, job: JobKey, key: Key) -> tuple[Point, ...]:
+        """The newest exact point of each number of executors, in their order."""
+        newest: dict[int, Point] = {}
+        for points in self.measured(job, key).values():
+            newest |= {point.executors: point for point in points if point.is_exact}
+        return tuple(newest[executors] for executors in sorted(newest))
+
+
+def _key_of(resource: Mapping[str, Any]) -> JobKey:
+    metadata = resource["metadata"]
+    return JobKey(metadata["namespace"], metadata["name"])
+
+
+def _is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(
+        other["resourceVersion"]
+    )

@@ -1,0 +1,253 @@
+"""Bring one profile closer to its end: look at its copies, decide in the core, remember, make and end copies.
+
+What is decided is in the status before it is done, so a crash at any point is met again by the next look. Copies
+that nobody needs any more are found by their labels, also after a restart.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.profiling import budget
+from sluice.core.profiling.places import is_copys
+from sluice.core.profiling.records import EndCopy, MakeCopy, Profile, Run, Step, Verdict
+from sluice.core.profiling.stepping import next_steps
+from sluice.errors import Conflict, InvalidSpec, NotFound, SluiceError
+from sluice.manifests import names
+from sluice.manifests.profiling import status
+from sluice.manifests.profiling.labelling import job_key, profile_key, profile_uid
+from sluice.ports import STREAM_PROFILES, Clock, Cluster, Json
+from sluice.services.copies import Copies
+from sluice.services.copyviews import CopyViews
+from sluice.services.fleet import Fleet
+from sluice.services.profiles import Profiles
+from sluice.services.workqueue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+EVERY = 120.0
+"""Seconds between two looks for copies whose profile is gone."""
+
+SHORTEST_PAUSE = timedelta(seconds=10)
+"""Between two writes of a status that only bring new numbers."""
+
+_NUMBERS = frozenset(("spent", "summary"))
+
+
+class Profiler:
+    """The one writer of profiles' statuses, and of what their copies are made of."""
+
+    def __init__(
+        self,
+        *,
+        fleet: Fleet,
+        profiles: Profiles,
+        copies: Copies,
+        views: CopyViews,
+        cluster: Cluster,
+        clock: Clock,
+        leads: Callable[[], bool],
+    ) -> None:
+        self._fleet = fleet
+        self._profiles = profiles
+        self._copies = copies
+        self._views = views
+        self._cluster = cluster
+        self._clock = clock
+        self._leads = leads
+        self._written: dict[JobKey, tuple[Json, datetime]] = {}
+        self._is_left_behind = asyncio.Event()
+        self.queue: WorkQueue[JobKey] = WorkQueue(self._look, fields=_fields)
+
+    def changed(self, resource: Mapping[str, Any]) -> None:
+        """A StreamProfile was created or changed."""
+        self.queue.add(self._profiles.see(resource))
+
+    def gone(self, resource: Mapping[str, Any]) -> None:
+        """A StreamProfile was deleted: its copies go, too."""
+        self._written.pop(self._profiles.lose(resource), None)
+        self._is_left_behind.set()
+
+    def heard(self, job: JobKey) -> None:
+        """A job has changed, or its agent has told something: it may be a copy, or the job of a profile."""
+        resource = self._fleet.job(job)
+        uid = profile_uid(resource) if resource is not None else None
+        profile = self._profiles.by_uid(uid) if uid is not None else None
+        if profile is not None:
+            self.queue.add(profile)
+        for one in self._profiles.of_job(job):
+            if self._profiles.run(one.key).ended is None:
+                self.queue.add(one.key)
+
+    async def begin(self) -> None:
+        """Take over: look at every profile, and for what was left behind."""
+        self._profiles.start_afresh()
+        self._views.start_afresh()
+        self._written.clear()
+        try:
+            await self._copies.take_stock()
+        except SluiceError as error:
+            log.warning("cannot see which copies there are: %s", error)
+        for key in self._profiles:
+            self.queue.add(key)
+        self._is_left_behind.set()
+
+    async def run(self) -> None:
+        """Remove what is left behind, until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(EVERY):
+                    await self._is_left_behind.wait()
+            except TimeoutError:
+                pass
+            self._is_left_behind.clear()
+            try:
+                if self._leads():
+                    await self._sweep()
+            except SluiceError as error:
+                log.warning("cannot look for copies that no profile needs: %s", error)
+
+    async def _look(self, key: JobKey) -> float | None:
+        """Take the next steps of a profile; the seconds after which to look again."""
+        resource = self._profiles.resource(key)
+        if resource is None or not self._leads() or "deletionTimestamp" in resource["metadata"]:
+            return None
+        profile, now = self._profiles.declared(key), self._clock.now()
+        if isinstance(profile, InvalidSpec):
+            await self._report_invalid(key, resource, profile, now)
+            return None
+        run = self._profiles.run(key)
+        verdict = next_steps(profile, run, self._views.seen(profile, run), now)
+        await self._remember(profile, verdict, now)
+        _tell(run, verdict.run)
+        for step in verdict.steps:
+            await self._act(profile, step)
+        await self._views.steer(profile, verdict.run)
+        return verdict.again
+
+    async def _remember(self, profile: Profile, verdict: Verdict, now: datetime) -> None:
+        """Write the status; at once if something has happened, else when its numbers are old."""
+        resource = self._profiles.resource(profile.key) or {"metadata": {}}
+        before = resource.get("status") or {}
+        spent = self._spent(profile, verdict.run, now)
+        told = status.status_of(profile, verdict.run, verdict.phase, spent, before, now)
+        if self._is_due(profile.key, told, now):
+            version = resource["metadata"].get("resourceVersion") if verdict.steps else None
+            await self._write(profile.key, profile.uid, told, version)
+            self._written[profile.key] = (told, now)
+        self._profiles.remember(profile, verdict.run)
+
+    def _is_due(self, key: JobKey, told: Json, now: datetime) -> bool:
+        written, at = self._written.get(key, ({}, now))
+        if _without_numbers(told) != _without_numbers(written):
+            return True
+        return told != written and now - at >= SHORTEST_PAUSE
+
+    def _spent(self, profile: Profile, run: Run, now: datetime) -> float:
+        job = self._views.job(profile.job)
+        if isinstance(job, StreamJob):
+            return budget.spent(job, run.copies, now)
+        stored = (self._profiles.resource(profile.key) or {}).get("status") or {}
+        return float(stored.get("spent", {}).get("coreSeconds", 0.0))
+
+    async def _write(self, key: JobKey, uid: str, told: Json, version: str | None) -> None:
+        """Apply a status. With a version, nobody else may have written the object since; raises Conflict then."""
+        metadata: Json = {"name": key.name, "namespace": key.namespace, "uid": uid}
+        if version is not None:
+            metadata["resourceVersion"] = version
+        body = {
+            "apiVersion": names.API_VERSION,
+            "kind": "StreamProfile",
+            "metadata": metadata,
+            "status": told,
+        }
+        try:
+            answer = await self._cluster.apply(STREAM_PROFILES, body, subresource="status")
+        except NotFound as error:
+            raise Conflict(f"profile {key} is gone") from error
+        self._profiles.see(answer)
+
+    async def _report_invalid(
+        self, key: JobKey, resource: Json, error: InvalidSpec, now: datetime
+    ) -> None:
+        metadata, before = resource["metadata"], resource.get("status") or {}
+        told = status.invalid(metadata.get("generation", 1), error, before, now)
+        if told != before:
+            log.warning("its spec is not valid: %s", error)
+            await self._write(key, metadata["uid"], told, None)
+
+    async def _act(self, profile: Profile, step: Step) -> None:
+        copy, job = step.copy, self._views.job(profile.job)
+        key = JobKey(copy.namespace, profile.job.name)
+        match step:
+            case MakeCopy():
+                if isinstance(job, StreamJob):
+                    refused = await self._copies.make(profile, copy, job)
+                    self._views.was_made(key, refused)
+            case EndCopy():
+                is_ours = not profile.namespaces
+                await self._copies.end(copy.namespace, profile.uid, profile.job, is_ours=is_ours)
+                self._views.forget(key)
+            case _:
+                assert_never(step)
+
+    async def _sweep(self) -> None:
+        """Remove copies that no profile needs: those in namespaces of ours, and those in the users' own."""
+        for body in await self._copies.take_stock():
+            name, uid, job = body["metadata"]["name"], profile_uid(body), job_key(body)
+            is_leaving = "deletionTimestamp" in body["metadata"]
+            if uid is None or job is None or is_leaving or not is_copys(name, uid):
+                continue
+            if await self._is_orphan(name, body):
+                await self._remove(name, uid, job, is_ours=True)
+        for key in self._fleet:
+            resource = self._fleet.job(key)
+            uid = profile_uid(resource) if resource is not None else None
+            if resource is None or uid is None or is_copys(key.namespace, uid):
+                continue
+            if await self._is_orphan(key.namespace, resource):
+                await self._remove(key.namespace, uid, key, is_ours=False)
+
+    async def _remove(self, namespace: str, uid: str, job: JobKey, *, is_ours: bool) -> None:
+        log.info("removing the copy of %s in %s: no profile needs it", job, namespace)
+        await self._copies.end(namespace, uid, job, is_ours=is_ours)
+
+    async def _is_orphan(self, namespace: str, body: Json) -> bool:
+        """Whether no profile has an open copy there. That a profile is gone is asked, not remembered."""
+        uid, named = profile_uid(body), profile_key(body)
+        known = self._profiles.by_uid(uid or "")
+        if known is not None:
+            return namespace not in {copy.namespace for copy in self._profiles.run(known).open}
+        if named is None:
+            return False
+        try:
+            found = await self._cluster.get(STREAM_PROFILES, named.namespace, named.name)
+        except NotFound:
+            return True
+        return bool(found["metadata"]["uid"] != uid)
+
+
+def _tell(before: Run, after: Run) -> None:
+    """Log what has happened to a profile."""
+    for copy in after.copies:
+        if copy not in before.copies:
+            why = f": {copy.problem.message}" if copy.problem is not None else ""
+            told = (copy.namespace, copy.executors, copy.phase, why)
+            log.info("the copy in %s with %d executors is %s%s", *told)
+    if after.problem is not None and after.problem != before.problem:
+        log.warning("%s: %s", after.problem.reason, after.problem.message)
+    if after.ended is not None and before.ended is None:
+        told_of = ", ".join(f"{point.executors}: {point.rate:.0f}" for point in after.points)
+        log.info("the profile has ended; rows/s by executors: %s", told_of or "none")
+
+
+def _fields(key: JobKey) -> dict[str, str]:
+    return {"namespace": key.namespace, "profile": key.name}
+
+
+def _without_numbers(told: Json) -> Json:
+    """What a person would want to hear of at once."""
+    return {name: part for name, part in told.items() if name not in _NUMBERS}
