@@ -159,8 +159,8 @@ def _policy(profile: Profile, copy: Copy, name: str, rules: Json) -> Json:
 
 
 def _to_dns() -> Json:
-    ports = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
-    return {"to": [{"namespaceSelector": named("kube-system")}], "ports": ports}
+    """To any name server: with caches on the nodes, and in some clusters, it is no pod that a selector could name."""
+    return {"ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]}
 
 
 def _to_the_api(around: Surroundings) -> list[Json]:
