@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from sluice.manifests.children import children
-from sluice.ports import CLAIMS, NAMESPACES, NODES, PODS, STREAM_JOBS, Cluster, Resource
+from sluice.ports import (
+    CLAIMS,
+    CONFIG_MAPS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    STREAM_JOBS,
+    STREAM_PROFILES,
+    Cluster,
+    Resource,
+)
 from sluice.services.agentkey import NAME
 from sluice.services.operating import Operator, Scope
 from tests.support import pods
@@ -17,6 +27,7 @@ from tests.support.cluster import MemoryCluster
 from tests.support.forecasts import LocalForecasts
 from tests.support.helm import HOME, Helm, Json, of_kind
 from tests.support.jobs import job, resource
+from tests.support.profiles import profile_resource
 from tests.support.virtual_time import VirtualClock, VirtualLoop
 
 
@@ -102,12 +113,47 @@ def _with_a_good_spec_to_read() -> Json:
     return {**wrong, "status": {"proving": {"good": good}}}
 
 
+async def _a_profiles_life(
+    operator: Operator, cluster: MemoryCluster, namespaces: tuple[str, ...]
+) -> None:
+    """Make a copy, end it because its job is gone; make another, and find it without its profile."""
+    places = list(namespaces[1:])
+    for name in ("first", "second"):
+        profile = profile_resource(name, executors=[1], namespaces=places, job="profiled")
+        operator.job_changed(cluster.put(STREAM_JOBS, _with_all_that_is_copied()))
+        operator.profile_changed(cluster.put(STREAM_PROFILES, profile))
+        await asyncio.sleep(5)
+        space = places[0] if places else f"{name}-x1-0123u"
+        copy = cluster.stored(STREAM_JOBS, "profiled", space)
+        assert copy is not None
+        operator.job_changed(copy)
+        await asyncio.sleep(5)
+        if name == "first":
+            operator.job_gone(cluster.remove(STREAM_JOBS, "shop", "profiled"))
+            await asyncio.sleep(5)
+        operator.profile_gone(cluster.remove(STREAM_PROFILES, "shop", name))
+        await asyncio.sleep(5)
+        operator.job_gone(copy)
+        # What the garbage collector takes.
+        operator.pod_gone(cluster.remove(PODS, space, "profiled-driver"))
+
+
+def _with_all_that_is_copied() -> Json:
+    """A job with a claim, a ConfigMap and a source."""
+    variable = {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "tuning", "key": "a"}}}
+    whole = resource("profiled", suspend=True)
+    whole["spec"]["application"]["environment"] = [variable]
+    whole["spec"]["sources"] = [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["a"]}}]
+    return whole
+
+
 async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
     """Take over, start a driver, see it fail, start another; a second operator follows on the first."""
     cluster = MemoryCluster()
     asked = Asked(cluster)
     cluster.put(STREAM_JOBS, resource(scaling={"mode": "Observe"}))
     cluster.put(STREAM_JOBS, _with_a_good_spec_to_read())
+    cluster.put(CONFIG_MAPS, {"metadata": {"name": "tuning", "namespace": "shop"}, "data": {}})
     for identity in ("first", "second"):
         operator = Operator(
             cluster=asked,
@@ -130,17 +176,35 @@ async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
         # A watch that is mistaken: the pod that is there after all is in the next one's way, and is read.
         operator.pod_gone(cluster.pod() or {})
         await asyncio.sleep(5)
+        await _a_profiles_life(operator, cluster, namespaces)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     return asked.rights
 
 
-@pytest.fixture(scope="module", params=[(), ("shop",)], ids=["cluster-wide", "one namespace"])
+@pytest.fixture(
+    scope="module", params=[(), ("shop", "lab")], ids=["cluster-wide", "two namespaces"]
+)
 def life(request: pytest.FixtureRequest) -> tuple[str, set[Right]]:
     """The value of the chart for these namespaces, and what the operator then asks for."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         rights = runner.run(_a_jobs_life(request.param))
     return f"watchNamespaces={list(request.param)}".replace("'", '"'), rights
+
+
+def test_the_life_of_a_profile_makes_and_removes_all_that_a_copy_has(
+    life: tuple[str, set[Right]],
+) -> None:
+    asked = {(right.verb, right.resource) for right in life[1]}
+    assert {("create", "persistentvolumeclaims"), ("create", "streamjobs")} <= asked
+    assert ("delete", "streamjobs") in asked
+    guards = {("create", "networkpolicies"), ("create", "resourcequotas"), ("create", "namespaces")}
+    if "lab" in life[0]:
+        assert ("delete", "persistentvolumeclaims") in asked
+        assert not guards & asked
+    else:
+        assert ("delete", "namespaces") in asked
+        assert guards <= asked
 
 
 def rules_of_operator(objects: list[Json]) -> list[tuple[str | None, Json]]:

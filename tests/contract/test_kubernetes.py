@@ -10,7 +10,7 @@ import pytest
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound, SluiceError
-from sluice.ports import NODES, PODS, ROLES, STREAM_JOBS, Json
+from sluice.ports import NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
 
 POD = {"metadata": {"namespace": "shop", "name": "clicks"}}
 NOBODY = Credentials(server="http://127.0.0.1:1")
@@ -173,6 +173,17 @@ async def test_nodes_are_selected_by_the_server_and_lie_in_no_namespace() -> Non
     assert found == []
     assert server.only.url.path == "/api/v1/nodes"
     assert server.only.url.params["fieldSelector"] == "spec.unschedulable=true"
+
+
+async def test_a_namespace_lies_in_none() -> None:
+    server = Server()
+    async with client(server) as cluster:
+        await cluster.get(NAMESPACES, "", "lab")
+        await cluster.create(NAMESPACES, {"metadata": {"name": "lab"}})
+        await cluster.delete(NAMESPACES, "", "lab", uid="u")
+    paths = [(request.method, request.url.path) for request in server.requests]
+    one = "/api/v1/namespaces/lab"
+    assert paths == [("GET", one), ("POST", "/api/v1/namespaces"), ("DELETE", one)]
 
 
 async def test_a_list_is_read_page_by_page() -> None:

@@ -14,6 +14,7 @@ from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Pace, Poller
+from sluice.services.profiles import Profiles
 from sluice.services.reconciling import Reconciler
 from sluice.services.restarts import Restarts
 from sluice.services.statuses import Statuses
@@ -49,6 +50,7 @@ class World:
         self.told: list[JobKey] = []
         self.poller = Poller(self.fleet, self.agents, clock, pace=Pace(), told=self._heard)
         self.measuring = Measuring(self.metrics, self.fleet, clock)
+        self.profiles = Profiles()
         self.autoscaler = Autoscaler(
             fleet=self.fleet,
             poller=self.poller,
@@ -58,6 +60,7 @@ class World:
             cluster=cluster,
             clock=clock,
             told=self.told.append,
+            profiled=self.profiles.points,
         )
         self.cordons = Cordons(cluster, self.fleet, clock, told=self.told.append)
         self.reconciler = Reconciler(

@@ -5,7 +5,7 @@ themselves, are kept in a ConfigMap beside the job, so that another operator goe
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,8 +21,9 @@ from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.storing import Record as Stored
 from sluice.core.forecasting.forecast import Forecast
 from sluice.core.foreseen import foreseen
-from sluice.core.learning.remembering import memory_of, recalled
+from sluice.core.learning.remembering import recalled
 from sluice.core.learning.watching import HISTORY, Watcher
+from sluice.core.profiling.records import Point
 from sluice.core.record import Record
 from sluice.core.series import NoData
 from sluice.errors import CorruptState, MetricsUnavailable, NotFound
@@ -58,7 +59,9 @@ class Autoscaler:
         cluster: Cluster,
         clock: Clock,
         told: Callable[[JobKey], None],
+        profiled: Callable[[StreamJob], Mapping[str, Sequence[Point]]],
     ) -> None:
+        """`profiled` gives what profiles have measured of a job as it is now, by their uids."""
         self._fleet = fleet
         self._poller = poller
         self._measuring = measuring
@@ -67,6 +70,7 @@ class Autoscaler:
         self._cluster = cluster
         self._clock = clock
         self._told = told
+        self._profiled = profiled
         self._courses: dict[JobKey, Course] = {}
         self._begun: dict[JobKey, str] = {}
         self.queue: WorkQueue[JobKey] = WorkQueue(self._decide, fields=lambda key: key.fields)
@@ -123,6 +127,7 @@ class Autoscaler:
         if course is None or course.uid != job.uid:
             course = self._courses[key] = await self._course_of(job, record, now)
         course.follow(job, record, now.timestamp())
+        course.learn(self._profiled(job))
         if course.report is not None and not job.suspend and job.paused_by is None:
             await self._decide_now(job, course, now)
         return job.scaling.interval.total_seconds()
@@ -181,6 +186,7 @@ class Autoscaler:
             forecaster=Forecaster(),
             notebook=known,
             away_since=courses.newest(record.recoveries.past),
+            taught=courses.taught(known.memory),
         )
 
     def _recalled(self, job: StreamJob, record: Record, known: Notebook, now: datetime) -> Watcher:
@@ -217,7 +223,7 @@ class Autoscaler:
         return notebook.read_notebook(body)
 
     async def _write_down(self, job: StreamJob, course: Course) -> None:
-        course.notebook = replace(course.notebook, memory=memory_of(course.watcher))
+        course.notebook = replace(course.notebook, memory=course.memory())
         await self._cluster.apply(CONFIG_MAPS, notebook.notebook_map(job, course.notebook))
 
     def _record(self, key: JobKey) -> Record:

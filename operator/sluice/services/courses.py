@@ -1,15 +1,18 @@
 """The course of one job that is scaled: what is seen of it from report to report, and learned by that."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from sluice.core import autoscaling
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided, wanted_executors
 from sluice.core.foreseen import Foreseen
+from sluice.core.learning.experience import Experience
+from sluice.core.learning.remembering import memory_of
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.watching import Watcher
 from sluice.core.modelling.capacity import CapacityModel
@@ -17,6 +20,7 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport
+from sluice.core.profiling.records import Point
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause as Away
 from sluice.core.recoveries import Recoveries, Recovery
@@ -32,6 +36,11 @@ FINE = 3600.0
 """Seconds for which each look is remembered; before that, one a minute."""
 
 MINUTE = 60.0
+
+PROFILES = 20
+"""Profiles that are remembered to have been learned from."""
+
+_PROFILES = "profiles"
 
 
 @dataclass
@@ -60,7 +69,8 @@ class Tally:
 class Course:
     """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
 
-    `predicted_recovery` is what was expected when a driver was last lost, in seconds.
+    `predicted_recovery` is what was expected when a driver was last lost, in seconds. `taught` are the uids of the
+    profiles whose points are among what was learned, the newest last.
     """
 
     uid: str
@@ -74,6 +84,19 @@ class Course:
     foreseen: Foreseen = field(default_factory=Foreseen)
     predicted_recovery: float | None = None
     tally: Tally = field(default_factory=Tally)
+    taught: tuple[str, ...] = ()
+
+    def learn(self, profiles: Mapping[str, Sequence[Point]]) -> None:
+        """Take in what profiles have measured, each once. Of a mere bound nothing is learned."""
+        for uid, points in profiles.items():
+            if uid not in self.taught:
+                self.taught = (*self.taught, uid)[-PROFILES:]
+                exact = [point for point in points if point.is_exact]
+                self.watcher.experience = _with_points(self.watcher.experience, exact)
+
+    def memory(self) -> dict[str, Any]:
+        """What is kept of it in the notebook."""
+        return {**memory_of(self.watcher), _PROFILES: list(self.taught)}
 
     def is_news(self, report: AgentReport) -> bool:
         """Whether a report does not come so soon after the last that it says nothing new."""
@@ -144,6 +167,23 @@ class Course:
             self.watcher.experience = replace(
                 self.watcher.experience, models=replace(models, capacity=capacity)
             )
+
+
+def taught(memory: Mapping[str, Any]) -> tuple[str, ...]:
+    """The profiles of which a notebook remembers that they were learned from."""
+    return tuple(str(uid) for uid in memory.get(_PROFILES) or ())
+
+
+def _with_points(experience: Experience, points: Sequence[Point]) -> Experience:
+    capacity = experience.models.capacity
+    for point in points:
+        capacity = capacity.with_observation(point.executors, point.rate)
+    models = replace(experience.models, capacity=capacity)
+    overhead = experience.overhead
+    if not overhead and points:
+        # It is better known as soon as the job's own batches have told of it.
+        overhead = median(point.overhead for point in points)
+    return replace(experience, models=models, overhead=overhead)
 
 
 def newest(recoveries: Sequence[Recovery]) -> datetime | None:

@@ -109,6 +109,7 @@ class Operator:
             identity=scope.identity,
         )
         ours = LeaderOnly(self._cluster, self.leadership)
+        self._profiles = Profiles()
         self._autoscaler = Autoscaler(
             fleet=self.fleet,
             poller=self._poller,
@@ -118,6 +119,7 @@ class Operator:
             cluster=ours,
             clock=clock,
             told=self._queue.add,
+            profiled=self._profiles.points,
         )
         self._cordons = Cordons(
             self._cluster,
@@ -126,7 +128,6 @@ class Operator:
             told=self._queue.add,
             asks=scope.nodes,
         )
-        self._profiles = Profiles()
         copies = Copies(ours, Surroundings(operator=scope.home), namespaces=scope.namespaces)
         self._views = CopyViews(
             fleet=self.fleet,

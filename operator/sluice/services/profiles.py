@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sluice.api import profiles
-from sluice.core.application import JobKey
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, Point, Profile, Run
 from sluice.errors import InvalidSpec
 from sluice.manifests.profiling.status import read_run
@@ -100,6 +101,10 @@ class Profiles:
             for uid, run in runs
             if run.ended is not None and run.key == key
         }
+
+    def points(self, job: StreamJob) -> Mapping[str, tuple[Point, ...]]:
+        """The same for a job as it is declared."""
+        return self.measured(job.key, key_of(job)) if self.of_job(job.key) else {}
 
     def known(self, job: JobKey, key: Key) -> tuple[Point, ...]:
         """The newest exact point of each number of executors, in their order."""

@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from sluice.core.application import JobKey, StreamJob
 from sluice.core.deciding.storing import record_from_data
 from sluice.core.modelling.downtime import Cause
+from sluice.core.profiling.keys import key_of
 from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Labelled
 from tests.support import pods
 from tests.support.cluster import MemoryCluster
-from tests.support.jobs import NOW
+from tests.support.jobs import NOW, job
 from tests.support.metrics import MemoryMetrics
+from tests.support.profiles import profile_resource
 from tests.support.streams import Stream
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
@@ -263,3 +266,76 @@ async def test_how_long_a_lost_driver_is_away_is_learned_from_its_recovery() -> 
         away = (losing.stream.first - lost_at).total_seconds()
         (seconds,) = learned
         assert seconds == pytest.approx(away, abs=1.0)
+
+
+def _ended_profile(declared: StreamJob, uid: str, **points: float) -> dict[str, Any]:
+    """A StreamProfile that has measured so many rows per second at so many executors (x1=...)."""
+    key = key_of(declared)
+    told = [
+        {
+            "executors": int(name[1:]),
+            "rowsPerSecond": rate,
+            "errorRowsPerSecond": 10.0,
+            "overheadSeconds": 0.2,
+            "measuredAt": NOW.isoformat(),
+        }
+        for name, rate in points.items()
+    ]
+    body = profile_resource(uid)
+    body["status"] = {
+        "key": {"image": key.image, "configuration": key.configuration},
+        "startedAt": NOW.isoformat(),
+        "endedAt": NOW.isoformat(),
+        "points": told,
+    }
+    return body
+
+
+@in_virtual_time
+async def test_the_first_decision_of_a_profiled_job_knows_its_capacity_already() -> None:
+    async with world(metrics=Scraping) as here:
+        profiled = Case(here, Stream(arriving=100))
+        await here.declare(scaling=SCALING)
+        declared = here.fleet.declared(JobKey("shop", "clicks"))
+        assert isinstance(declared, StreamJob)
+        here.profiles.see(_ended_profile(declared, "a", x1=1000.0, x4=3900.0, x8=7500.0))
+        await profiled.starts()
+        await profiled.lives(40)
+        course = here.autoscaler.course(JobKey("shop", "clicks"))
+        assert course is not None
+        points = course.watcher.experience.models.capacity.points
+        assert points[:3] == ((1, 1000.0), (4, 3900.0), (8, 7500.0))
+
+
+@in_virtual_time
+async def test_what_a_profile_has_measured_is_learned_once_whoever_leads() -> None:
+    cluster = MemoryCluster()
+    for _ in range(2):
+        async with world(cluster, Scraping) as here:
+            profiled = Case(here, Stream(arriving=100))
+            await here.declare(scaling=SCALING)
+            declared = here.fleet.declared(JobKey("shop", "clicks"))
+            assert isinstance(declared, StreamJob)
+            here.profiles.see(_ended_profile(declared, "a", x7=6500.0))
+            here.runs()
+            here.agents.reports[pods.ADDRESS] = profiled.stream.told
+            await profiled.lives(120)
+            course = here.autoscaler.course(JobKey("shop", "clicks"))
+            assert course is not None
+            points = course.watcher.experience.models.capacity.points
+            assert [rate for executors, rate in points if executors == 7] == [6500.0]
+
+
+@in_virtual_time
+async def test_what_was_measured_of_another_configuration_teaches_nothing() -> None:
+    async with world(metrics=Scraping) as here:
+        profiled = Case(here, Stream(arriving=100))
+        other = job(scaling=SCALING, executors={"min": 1, "max": 8, "memory": "4Gi"})
+        here.profiles.see(_ended_profile(other, "a", x7=6500.0))
+        await profiled.starts()
+        await profiled.lives(60)
+        course = here.autoscaler.course(JobKey("shop", "clicks"))
+        assert course is not None
+        assert not any(
+            executors == 7 for executors, _ in course.watcher.experience.models.capacity.points
+        )
