@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
+from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.situation import (
     NOT_FORECAST,
     Forecast,
@@ -39,6 +40,9 @@ MOST_CAPACITIES, MOST_SCALE_OUTS = 96, 40
 WISHES = 7200.0
 """Seconds for which former wishes are remembered."""
 
+MOST_HARMS = 20
+"""Harmful rescales that are remembered: each takes ten minutes at least."""
+
 
 def compacted(situation: Situation) -> Situation:
     """The same situation in its stored form."""
@@ -53,6 +57,7 @@ def compacted(situation: Situation) -> Situation:
         since_rescale=_elapsed(situation.since_rescale),
         wishes=_wishes(situation.wishes),
         notes=_notes(situation.notes),
+        harms=tuple(_harms(situation.harms, round(situation.at, 3))),
     )
 
 
@@ -154,7 +159,8 @@ def _latencies(points: Sequence[LatencyPoint]) -> Iterator[LatencyPoint]:
 
 def _wishes(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
     """Of equal wishes in a row the first and the last: they tell as much as all."""
-    known = [replace(wish, at=round(wish.at, 1)) for wish in wishes if -WISHES <= wish.at < 0]
+    rounded_off = (replace(wish, at=round(wish.at, 1)) for wish in wishes)
+    known = [wish for wish in rounded_off if -WISHES <= wish.at < 0]
     return tuple(
         wish
         for place, wish in enumerate(known)
@@ -172,6 +178,12 @@ def _same(one: Wish, other: Wish) -> bool:
 
 def _notes(notes: Mapping[str, float]) -> Mapping[str, float]:
     return {name: rounded(number, 9) for name, number in notes.items() if math.isfinite(number)}
+
+
+def _harms(harms: Sequence[Harm], at: float) -> Iterator[Harm]:
+    for harm in harms[-MOST_HARMS:]:
+        if harm.is_remembered(at) and math.isfinite(harm.arrival):
+            yield replace(harm, at=round(harm.at, 3), arrival=rounded(harm.arrival))
 
 
 def _seconds(number: float) -> float:

@@ -1,6 +1,6 @@
-"""From a situation to a decision: the wish of a policy, and what the guards make of it.
+"""From a situation to a decision: the wish of a policy, or to undo harm, and what the guards make of it.
 
-Both see the situation in its compact form (`compacting`), so that a stored one gives the same decision again.
+All see the situation in its compact form (`compacting`), so that a stored one gives the same decision again.
 """
 
 from dataclasses import replace
@@ -9,6 +9,7 @@ from sluice.core.deciding.compacting import compacted
 from sluice.core.deciding.decision import Decision, Policy, Veto
 from sluice.core.deciding.guards import Settings, guarded
 from sluice.core.deciding.situation import Mode, Situation
+from sluice.core.deciding.undoing import undone
 
 DEFAULTS = Settings()
 
@@ -16,13 +17,14 @@ DEFAULTS = Settings()
 def decide(situation: Situation, policy: Policy, settings: Settings = DEFAULTS) -> Decision:
     """Decide how many executors a job should have from now on."""
     situation = compacted(situation)
-    wish = policy(situation)
+    wish = undone(situation, policy(situation))
     answer = guarded(situation, settings, wish.executors)
     if isinstance(answer, Veto):
         return replace(wish, executors=_present(situation), veto=answer)
     if answer == wish.executors:
         return replace(wish, executors=answer)
-    reason = f"{wish.reason}; {answer} of these are allowed"
+    limit = "of these are allowed" if answer < wish.executors else "are the fewest allowed"
+    reason = f"{wish.reason}; {answer} {limit}"
     return replace(wish, executors=situation.bounds.clipped(answer), reason=reason)
 
 

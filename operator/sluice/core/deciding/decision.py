@@ -37,7 +37,7 @@ class Decision:
 
     `wanted` is what the policy wished for, `executors` what is to be done: the present number where a guard vetoed or
     nothing is to change. `path` is the way of a change. `smallest_recovery` is the shortest recovery target that could
-    be kept, where the declared one cannot.
+    be kept, where the declared one cannot. `undoes` is the id of the decision whose harm this one is to undo.
     """
 
     wanted: int
@@ -50,6 +50,7 @@ class Decision:
     expected_recovery: float | None = None
     smallest_recovery: float | None = None
     notes: Mapping[str, float] = field(default_factory=dict)
+    undoes: str | None = None
 
 
 Policy = Callable[[Situation], Decision]

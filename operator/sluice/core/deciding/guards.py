@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.situation import Activity, Mode, Situation
+from sluice.core.deciding.undoing import undo_of, unharmful
 from sluice.core.series import NoData
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -131,10 +132,15 @@ def max_step(situation: Situation, settings: Settings, wish: int) -> int | Veto:
     return min(max(wish, lowest), highest)
 
 
+def harmful_before(situation: Situation, _: Settings, wish: int) -> int | Veto:
+    """Do not what did harm under such a load before."""
+    return unharmful(situation, wish)
+
+
 def budget(situation: Situation, settings: Settings, wish: int) -> int | Veto:
-    """Save nothing at the price of an objective that is already missed."""
+    """Save nothing at the price of an objective that is already missed; to undo harm is no saving."""
     left = settings.error_budget
-    if wish >= situation.executors or left is None or left > 0:
+    if wish >= situation.executors or left is None or left > 0 or undo_of(situation) is not None:
         return wish
     return Veto("budget", "the error budget is used up, and shrinking has an outage of its own")
 
@@ -166,6 +172,7 @@ GUARDS: tuple[Guard, ...] = (
     blackout,
     bounds,
     max_step,
+    harmful_before,
     budget,
     grant,
     mode,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from sluice.core.deciding.harms import Harm
 from sluice.core.forecasting.forecast import Forecast as Forecast
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
@@ -148,3 +149,5 @@ class Situation:
     wishes: tuple[Wish, ...] = ()
     notes: Mapping[str, float] = field(default_factory=dict)
     """Numbers that a policy remembers of itself from one decision to the next (`Decision.notes`)."""
+    harms: tuple[Harm, ...] = ()
+    """Rescales that made things worse, the oldest first."""

@@ -13,6 +13,7 @@ from sluice.core.deciding.compacting import compacted
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision, Policy
 from sluice.core.deciding.guards import Blackout, Settings
+from sluice.core.deciding.harms import harm_from_data
 from sluice.core.deciding.policies.named import name_of, parameters_of, policy_named
 from sluice.core.deciding.situation import (
     Activity,
@@ -92,6 +93,7 @@ def to_data(situation: Situation) -> Data:
         live=compact.live,
         wishes=[[wish.at, wish.executors, int(wish.applied)] for wish in compact.wishes],
         notes=dict(compact.notes),
+        harms=[harm.to_data() for harm in compact.harms],
     )
 
 
@@ -120,6 +122,8 @@ def from_data(data: object) -> Situation:
                 for at, executors, applied in stored["wishes"]
             ),
             notes={str(name): float(number) for name, number in stored["notes"].items()},
+            # Releases that did not judge rescales stored none.
+            harms=tuple(map(harm_from_data, stored.get("harms", ()))),
         )
 
 

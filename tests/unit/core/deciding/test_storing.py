@@ -11,6 +11,7 @@ from sluice.core.deciding.compacting import compacted, thinned
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.explain import HEADER, explained
 from sluice.core.deciding.guards import Blackout, Settings
+from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.policies.named import POLICIES, policy_named
 from sluice.core.deciding.policies.phoebe import Phoebe
 from sluice.core.deciding.situation import Situation, Targets, Wish
@@ -19,7 +20,16 @@ from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.series import NoData
 from sluice.errors import CorruptState
-from tests.unit.core.deciding.situations import MODELS, flat, steady, wishes
+from tests.unit.core.deciding.situations import AT, MODELS, flat, steady, wishes
+
+HARM = Harm(
+    at=AT - 60,
+    decision="20251231T235900Z",
+    before=14,
+    executors=12,
+    arrival=120_000.0,
+    reason="the latency is 14.2 s",
+)
 
 
 def grown(seed: int = 1) -> Situation:
@@ -77,11 +87,27 @@ def test_parameters_of_a_policy_are_stored() -> None:
         grown(),
         steady(forecast=NoData("too short"), since_rescale=12.3456, history=()),
         steady(targets=Targets(), live=False, notes={"level": 1 / 3}),
+        steady(harms=(HARM, replace(HARM, executors=16, undone=True))),
     ],
-    ids=["steady", "grown", "young", "bare"],
+    ids=["steady", "grown", "young", "bare", "harmed"],
 )
 def test_a_situation_comes_back_as_it_was_decided_on(situation: Situation) -> None:
     assert from_data(json.loads(stored(situation))) == compacted(situation)
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_decision_after_harm_is_made_again(undone: bool) -> None:
+    situation = steady(100_000, 12, harms=(replace(HARM, undone=undone),))
+    record = Record(situation=situation, policy=policy_named("sluice"), settings=Settings())
+    first = record.decided()
+    assert (first.undoes, first.executors) == ((None, 12) if undone else (HARM.decision, 14))
+    assert record_from_data(json.loads(json.dumps(record.to_data()))).decided() == first
+
+
+def test_a_situation_of_a_release_that_judged_no_rescales_is_read() -> None:
+    data = json.loads(stored(steady()))
+    del data["harms"]
+    assert from_data(data) == compacted(steady())
 
 
 def test_compacting_twice_changes_nothing() -> None:
