@@ -345,7 +345,18 @@ def test_the_pace_is_read_from_the_running_query(
     running.uniqueSources.return_value.values.return_value = Lines(*limits)
 
     assert reading.pace_of(chain) == pace
-    assert reading.pace_of(JavaQuery()) == Pace(None, None)
+
+
+def test_a_spark_that_does_not_tell_the_pace_is_logged_once_in_each_run(
+    program: Program, capfd: pytest.CaptureFixture[str]
+) -> None:
+    java = program.starts("run-1", "orders")
+    for batch in range(3):
+        java.report(run="run-1", batch=batch, at=batch)
+        query = program.query()
+
+    assert (query["triggerSeconds"], query["mostRows"]) == (None, None)
+    assert capfd.readouterr().err.count("does not tell the trigger") == 1
 
 
 def test_the_pace_is_read_once_in_each_run(

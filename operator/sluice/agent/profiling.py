@@ -66,9 +66,9 @@ def refuse(refusal: NotProfilable) -> NoReturn:
     """End the program: by an exception in its main thread, and at once from any other, where one would be lost."""
     kind = type(refusal).__name__
     logs.write("error", "The program cannot be profiled", reason=kind, told=refusal.told)
+    farewell.leave(refusal)  # now: a program that catches everything may end in another way
     if threading.current_thread() is threading.main_thread():
         raise refusal
-    farewell.leave(refusal)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(EXIT_CODE)

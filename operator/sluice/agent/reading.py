@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import progress
+from sluice.agent import logs, progress
 from sluice.agent.progress import Progress
 from sluice.agent.records import Activity, Failure, Pace, Replaced, StateLayout
 
@@ -105,7 +105,12 @@ def pace_of(query: Any) -> Pace:
             trigger_seconds=int(trigger.group(1)) / 1000 if trigger else None,
             most_rows=_most_rows(running.uniqueSources().values().mkString("\n")),
         )
-    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+    except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+        logs.write(
+            "info",
+            "This Spark does not tell the trigger and the limits of a query",
+            error=repr(error)[:500],
+        )
         return Pace(None, None)
 
 
