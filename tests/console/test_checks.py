@@ -189,6 +189,24 @@ def test_the_rights_that_are_examined_are_those_that_the_chart_grants(
     assert set(listed) == granted
 
 
+def test_what_copies_take_is_what_the_chart_grants_in_the_whole_cluster() -> None:
+    from tests.support.helm import Helm, of_kind
+
+    program = find_helm()
+    if program is None:
+        pytest.skip("helm is not installed; `make cluster` builds it")
+    roles = of_kind(Helm(program).render("watchNodes=false"), "ClusterRole")
+    (body,) = (one for (_, name), one in roles.items() if not name.endswith(("-edit", "-view")))
+    granted = {
+        rights.Right(verb, group, resource)
+        for rule in body["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert granted - set(rights.WHERE_JOBS_ARE) == set(rights.OF_COPIES)
+
+
 def series(value: float = 1.0, **labels: str) -> Labelled:
     """A series with one sample."""
     return Labelled(labels, ((NOW, value),))

@@ -1,8 +1,11 @@
 """The commands by which people act on a job. Each changes one thing, and says so."""
 
+from datetime import timedelta
+
 import click
 
-from sluice.console.options import Where, located, one_decision, one_job
+from sluice.adapters.clock import SystemClock
+from sluice.console.options import Numbers, Span, Where, located, one_decision, one_job
 from sluice.console.trouble import EXIT_CODES, Exit
 
 
@@ -54,3 +57,83 @@ def resume(where: Where, job: str) -> int:
 
         click.echo(changing.resume(reader.cluster, reader.namespace, job))
     return Exit.FINE
+
+
+@click.command(epilog=EXIT_CODES, short_help="Measure copies of a job at several sizes.")
+@one_job
+@click.option(
+    "--executors",
+    type=Numbers(),
+    default="",
+    metavar="N,N,...",
+    help="Numbers of executors to measure. Default: the job's bounds, and what they leave open.",
+)
+@click.option(
+    "--core-hours",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    help="CPU time that all copies together may take.",
+)
+@click.option(
+    "--wall-time",
+    type=Span(timedelta(minutes=1)),
+    default="30m",
+    show_default=True,
+    help="The longest time that it may take.",
+)
+@click.option(
+    "--parallel",
+    type=click.IntRange(min=1, max=16),
+    default=2,
+    show_default=True,
+    help="Copies that run at a time.",
+)
+@click.option(
+    "--in",
+    "namespaces",
+    multiple=True,
+    metavar="NAMESPACE",
+    help="A namespace of yours for a copy; may be repeated. Default: the operator makes some.",
+)
+@click.option("--wait", is_flag=True, help="Follow it to its end, and show what was measured.")
+@located
+def profile(
+    where: Where,
+    job: str,
+    executors: tuple[int, ...],
+    core_hours: float,
+    wall_time: timedelta,
+    parallel: int,
+    namespaces: tuple[str, ...],
+    wait: bool,
+) -> int:
+    """Measure what copies of JOB can process at several numbers of executors. JOB goes on undisturbed."""
+    with where.reader() as reader:
+        from sluice.console import profiling
+
+        wish = profiling.Wish(
+            executors=executors,
+            core_hours=core_hours,
+            wall_time=wall_time,
+            parallel=parallel,
+            namespaces=namespaces,
+        )
+        place = (reader.cluster, reader.namespace)
+        declared = profiling.job_of(*place, job)
+        body = profiling.declare(reader.cluster, declared, wish, SystemClock())
+        name = body["metadata"]["name"]
+        click.echo(f"{reader.namespace}/{name}: {profiling.planned(declared, wish)}")
+        command = "kubectl {} sp " + f"{name} -n {reader.namespace}"
+        if not wait:
+            click.echo(f"Follow it: {command.format('get')} -w")
+            return Exit.FINE
+        click.echo(f"It goes on without you; to end it: {command.format('delete')}")
+        for line in profiling.followed(*place, name):
+            click.echo(line)
+        ended = profiling.look(*place, name)
+        for line in profiling.table(ended):
+            click.echo(line)
+        if not profiling.is_fine(ended):
+            click.echo(profiling.reason(ended["status"]))
+    return Exit.FINE if profiling.is_fine(ended) else Exit.PROBLEM

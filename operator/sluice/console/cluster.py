@@ -172,7 +172,7 @@ def _refusal(method: str, answer: urllib3.BaseHTTPResponse) -> Exception:
             remedy = "Sign in again; `kubectl auth whoami` tells whether it worked"
             return NotAllowed(f"the API server does not know you: {told}", remedy)
         case 403:
-            role = "`edit` is enough to change jobs" if method == "PATCH" else _VIEW
+            role = _VIEW if method == "GET" else "`edit` is enough to change jobs"
             return NotAllowed(told, f"Ask the cluster's administrator; the role {role}")
         case 404:
             return NotThere(told)

@@ -131,6 +131,29 @@ class Span(click.ParamType[timedelta]):
         return span
 
 
+class Numbers(click.ParamType[tuple[int, ...]]):
+    """Whole numbers from one, with commas between them."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Read them."""
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in value.split(",")] if value else []
+        for part in parts:
+            if not part.isdecimal() or not int(part):
+                self.fail(
+                    f"{part!r} is no number of executors; write for example 1,2,4", param, ctx
+                )
+        numbers = tuple(int(part) for part in parts)
+        if len(set(numbers)) < len(numbers):
+            self.fail(f"{value!r} names the same number twice; remove one", param, ctx)
+        return numbers
+
+
 def _completions(
     ctx: click.Context, text: str, names: Callable[["Reader"], list[str]]
 ) -> list[str]:

@@ -50,8 +50,9 @@ def _rights(group: str, resources: str, verbs: str, name: str = "") -> tuple[Rig
 _RBAC = "rbac.authorization.k8s.io"
 
 WHERE_JOBS_ARE = (
-    *_rights("sluice.dev", "streamjobs", "get list watch"),
-    *_rights("sluice.dev", "streamjobs/status", "get patch update"),
+    *_rights("sluice.dev", "streamjobs", "get list watch create delete"),
+    *_rights("sluice.dev", "streamprofiles", "get list watch"),
+    *_rights("sluice.dev", "streamjobs/status streamprofiles/status", "get patch update"),
     *_rights("sluice.dev", "streamjobs/finalizers", "update"),
     *_rights("", "pods", "create get list watch delete deletecollection"),
     *_rights("", "configmaps", "create get patch delete deletecollection"),
@@ -60,6 +61,7 @@ WHERE_JOBS_ARE = (
     *_rights("", "events", "create"),
     *_rights(_RBAC, "roles rolebindings", "create patch"),
     *_rights("policy", "poddisruptionbudgets", "create patch"),
+    *_rights("", "persistentvolumeclaims", "get list create delete"),
 )
 """What the chart grants the operator in each namespace that it looks after."""
 
@@ -72,6 +74,13 @@ AT_HOME = (
 
 OF_NODES = _rights("", "nodes", "list")
 """What it grants in the cluster to an operator that leaves cordoned nodes."""
+
+OF_COPIES = (
+    *_rights("", "namespaces", "get list create delete"),
+    *_rights("", "resourcequotas limitranges", "get create"),
+    *_rights("networking.k8s.io", "networkpolicies", "get create"),
+)
+"""What it grants in the cluster to an operator of all namespaces, which makes some for copies of jobs."""
 
 OF_PEOPLE: Mapping[str, tuple[Right, ...]] = {
     "status": (*_rights("sluice.dev", "streamjobs", "get list"), *_rights("", "events", "list")),

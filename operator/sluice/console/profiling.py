@@ -1,0 +1,164 @@
+"""Profile a job from the terminal: say what that will take, declare it, and follow it to its table of points.
+
+What follows is the StreamProfile's own: the operator goes on without this command, and the profile is ended by
+deleting it.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sluice.api import convert
+from sluice.console import finding, words
+from sluice.console.cluster import Cluster, path_of
+from sluice.console.trouble import NotThere
+from sluice.core.application import StreamJob
+from sluice.core.deciding.situation import Bounds
+from sluice.core.profiling import budget, planning
+from sluice.core.quantities import format_duration
+from sluice.ports import STREAM_PROFILES, Clock, Json
+
+EVERY = 2.0
+"""Seconds between two looks."""
+
+_NO_CRD = "this cluster has no StreamProfiles: the CRD streamprofiles.sluice.dev is not installed"
+_APPLY = "Apply it: kubectl apply --server-side -f crds/"
+_ENDED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is to be measured; no executors means that they are chosen by need."""
+
+    executors: tuple[int, ...] = ()
+    core_hours: float = 2.0
+    wall_time: timedelta = timedelta(minutes=30)
+    parallel: int = 2
+    namespaces: tuple[str, ...] = ()
+
+    @property
+    def spec(self) -> Json:
+        """The same as a part of a StreamProfile's spec."""
+        return {
+            "executors": list(self.executors),
+            "budget": {
+                "coreHours": self.core_hours,
+                "wallTime": f"{self.wall_time.total_seconds():.0f}s",
+            },
+            "parallel": self.parallel,
+            "namespaces": list(self.namespaces),
+        }
+
+
+def job_of(cluster: Cluster, namespace: str, name: str) -> StreamJob:
+    """The job that is to be profiled. Raises InvalidSpec if it could not run as it is."""
+    return convert.streamjob(finding.job(cluster, namespace, name))
+
+
+def declare(cluster: Cluster, job: StreamJob, wish: Wish, clock: Clock) -> Json:
+    """Make a StreamProfile of a job."""
+    namespace = job.key.namespace
+    metadata = {"name": f"{job.key.name}-{clock.now():%Y%m%d-%H%M%S}", "namespace": namespace}
+    body = {
+        "apiVersion": STREAM_PROFILES.api_version,
+        "kind": "StreamProfile",
+        "metadata": metadata,
+        "spec": {"job": job.key.name, **wish.spec},
+    }
+    try:
+        return cluster.post(path_of(STREAM_PROFILES, namespace), body)
+    except NotThere as error:
+        raise NotThere(_NO_CRD, _APPLY) from error
+
+
+def planned(job: StreamJob, wish: Wish) -> str:
+    """What the profile will take, as far as it can be told before."""
+    sizes = wish.executors or _likely(job)
+    plan = budget.plan(job, sizes, wish.parallel)
+    some = "" if wish.executors else " at most"
+    return (
+        f"{plan.copies} copies{some}, with {', '.join(map(str, sizes))} executors"
+        f"{' or others between them' if not wish.executors and len(sizes) > 2 else ''}: "
+        f"about {plan.core_seconds / 3600:.2f} of {wish.core_hours:g} core-hours, "
+        f"{format_duration(timedelta(seconds=plan.wall_seconds))} with {wish.parallel} at a time"
+    )
+
+
+def _likely(job: StreamJob) -> tuple[int, ...]:
+    executors = job.executors
+    return planning.scale_outs(Bounds(smallest=executors.minimum, largest=executors.maximum))
+
+
+def followed(cluster: Cluster, namespace: str, name: str) -> Iterator[str]:
+    """What happens to a profile until it ends, in lines."""
+    told: dict[str, str] = {}
+    while True:
+        status = look(cluster, namespace, name).get("status") or {}
+        for copy in status.get("copies", ()):
+            line = _copy_line(copy)
+            if told.get(copy["namespace"]) != line:
+                told[copy["namespace"]] = line
+                yield line
+        if status.get("phase") in _ENDED:
+            return
+        if status.get("phase") == "Pending" and told.get("") != reason(status):
+            told[""] = reason(status)
+            yield told[""]
+        time.sleep(EVERY)
+
+
+def look(cluster: Cluster, namespace: str, name: str) -> Json:
+    """The profile as it is."""
+    return cluster.get(path_of(STREAM_PROFILES, namespace, name))
+
+
+def is_fine(profile: Mapping[str, Any]) -> bool:
+    """Whether all was measured that was wanted."""
+    return bool((profile.get("status") or {}).get("phase") == "Succeeded")
+
+
+def reason(status: Mapping[str, Any]) -> str:
+    """Why it is in its phase."""
+    found = (one for one in status.get("conditions", ()) if one["type"] == "Complete")
+    complete: Json = next(found, {})
+    return words.printable(f"{complete.get('reason', '')}: {complete.get('message', '')}")
+
+
+def table(profile: Mapping[str, Any]) -> list[str]:
+    """The points, in aligned columns."""
+    points = (profile.get("status") or {}).get("points", ())
+    titles = ("EXECUTORS", "ROWS/S", "ERROR", "BATCHES", "OVERHEAD", "")
+    return _aligned([titles, *(_row(point) for point in points)]) if points else []
+
+
+def _row(point: Mapping[str, Any]) -> tuple[str, ...]:
+    rate, error = point["rowsPerSecond"], point["errorRowsPerSecond"]
+    bounds = [text for field, text in _BOUNDS if point.get(field)]
+    return (
+        str(point["executors"]),
+        words.count(rate),
+        words.percent(error / rate) if rate else words.NOTHING,
+        str(point.get("batches", 0)),
+        words.span(point.get("overheadSeconds")),
+        ", ".join(bounds),
+    )
+
+
+_BOUNDS = (("lowerBound", "may be higher"), ("upperBound", "may be lower"))
+
+
+def _copy_line(copy: Mapping[str, Any]) -> str:
+    message = copy.get("message")
+    why = words.printable(f": {message}") if message else ""
+    size = f"{copy['executors']} executor{'' if copy['executors'] == 1 else 's'}"
+    return f"{size}: {copy['phase']}{why}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
