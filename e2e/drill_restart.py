@@ -4,10 +4,9 @@
 """
 
 import os
-import re
 import statistics
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 
 import pytest
 
@@ -24,7 +23,6 @@ RATE = 100
 WARM = 10.0
 """Seconds that a driver works before it is restarted."""
 
-_COMMITTED = re.compile(r"^(\S+Z) \S+ MicroBatchExecution: Committed offsets for batch", re.M)
 _PAUSE = "sluice.dev/paused"
 
 
@@ -58,10 +56,10 @@ def test_a_restart_takes_little_longer_than_spark_itself_needs(
 def _restarted_by_the_operator(job: Job, turn: int) -> float:
     """Seconds from a changed spec to the first batch of the driver that has it."""
     before = job.read()["status"]["incarnation"]
-    began = datetime.now(UTC)
+    began = time.time()
     job.patch(application={"environment": [{"name": "TURN", "value": str(turn)}]})
-    job.wait_until_ready(incarnation=before + 1)
-    return (_first_commit(job) - began).total_seconds()
+    job.wait("the next driver", lambda it: it["status"]["incarnation"] == before + 1, seconds=60)
+    return _first_commit(job, _started(job)) - began
 
 
 def _restarted_by_hand(job: Job) -> float:
@@ -69,11 +67,22 @@ def _restarted_by_hand(job: Job) -> float:
     _annotate(job, f"{_PAUSE}=true")
     pod = job.driver()
     assert pod is not None
-    began = datetime.now(UTC)
+    began = time.time()
     job.cluster.delete("Pod", job.namespace, pod["metadata"]["name"])
     wait_for("the driver's end", lambda: job.driver() is None, seconds=60, every=0.1)
     job.cluster.create(_without_agent(pod))
-    return (_first_commit(job) - began).total_seconds()
+    return _first_commit(job, _started(job)) - began
+
+
+def _started(job: Job) -> float:
+    """When the present driver's pod was created: a whole second, and no commit of the former one is later."""
+
+    def created() -> str | None:
+        pod = job.driver() or {"metadata": {}}
+        is_leaving = "deletionTimestamp" in pod["metadata"]
+        return None if is_leaving else pod["metadata"].get("creationTimestamp")
+
+    return datetime.fromisoformat(wait_for("its pod", created, seconds=60)).timestamp()
 
 
 def _without_agent(pod: Json) -> Json:
@@ -94,15 +103,17 @@ def _without_agent(pod: Json) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _first_commit(job: Job) -> datetime:
-    """When the driver's log tells of its first batch."""
+def _first_commit(job: Job, began: float) -> float:
+    """When the checkpoint got its first commit since a moment of which there was a driver, in seconds since 1970."""
 
-    def told() -> str | None:
-        words = ("logs", f"{job.name}-driver", "-n", job.namespace)
-        found = _COMMITTED.search(job.cluster.kubectl(*words, check=False))
-        return found.group(1) if found else None
+    def told() -> float | None:
+        words = ("exec", f"{job.name}-driver", "-n", job.namespace, "-c", "driver", "--", "find")
+        where = (f"/checkpoint/{job.name}", "-path", "*/commits/[0-9]*", "-printf", "%T@\\n")
+        found = job.cluster.kubectl_process(*words, *where)
+        moments = [] if found.returncode else [float(line) for line in found.stdout.split()]
+        return min((at for at in moments if at > began), default=None)
 
-    return datetime.fromisoformat(wait_for("a first batch", told, seconds=180))
+    return wait_for("a first batch", told, seconds=180)
 
 
 def _give_back(job: Job) -> None:
@@ -131,9 +142,9 @@ def _write(ours: list[float], sparks: list[float]) -> None:
         name="restart",
         title="A restart on the same checkpoint",
         method="One job with one executor under load on the local cluster, restarted in turn by the operator and by "
-        "hand. The operator's time runs from the change of the spec to the first batch that the next driver's log "
-        "tells of. By hand the pod is deleted, and the same pod with the program alone in it is created when it is "
-        "gone: no operator, no agent, no Lease; time runs from the deletion. Both stop the former driver by SIGTERM.",
+        "hand. The operator's time runs from the change of the spec to the first commit of the next driver "
+        "in the checkpoint. By hand the pod is deleted, and the same pod with the program alone in it is created when "
+        "it is gone: no operator, no agent, no Lease; time runs from the deletion. Both stop the driver by SIGTERM.",
         settings={"times": TIMES, "rate": RATE},
         versions=report.versions("kopf"),
         runs={"run 1": figures},
