@@ -48,16 +48,7 @@ def run_name() -> str:
 def namespace(cluster: Cluster, run_name: str) -> Iterator[str]:
     """The namespace of the jobs; it enforces the Restricted pod security standard."""
     name = f"{run_name}-jobs"
-    cluster.create(
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {
-                "name": name,
-                "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
-            },
-        }
-    )
+    _create_namespace(cluster, name)
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -71,6 +62,18 @@ def namespace(cluster: Cluster, run_name: str) -> Iterator[str]:
     yield name
     if not os.environ.get("SLUICE_E2E_KEEP"):
         _remove_namespace(cluster, name)
+
+
+@pytest.fixture(scope="session")
+def places(cluster: Cluster, run_name: str) -> Iterator[tuple[str, ...]]:
+    """Two namespaces for copies of jobs that are profiled: an operator of some namespaces makes none."""
+    names = (f"{run_name}-copy-1", f"{run_name}-copy-2")
+    for name in names:
+        _create_namespace(cluster, name)
+    yield names
+    if not os.environ.get("SLUICE_E2E_KEEP"):
+        for name in names:
+            _remove_namespace(cluster, name)
 
 
 @pytest.fixture(scope="session")
@@ -91,12 +94,15 @@ def definitions(cluster: Cluster) -> None:
 
 
 @pytest.fixture(scope="session")
-def operator(cluster: Cluster, run_name: str, namespace: str, definitions: None) -> Iterator[str]:
+def operator(
+    cluster: Cluster, run_name: str, namespace: str, places: tuple[str, ...], definitions: None
+) -> Iterator[str]:
     """The operator, installed by Helm; the name of its namespace."""
     home = f"{run_name}-system"
+    watched = ",".join((namespace, *places))
     _helm(
         *("install", "sluice", "charts/sluice", "--namespace", home, "--create-namespace"),
-        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{namespace}}}"),
+        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{watched}}}"),
         *("--set", "operator.pollIntervalSeconds=1"),
         # Tests that want no Prometheus start none there; the operator must bear it.
         *("--set", f"prometheus.url={Prometheus(cluster, namespace).url}"),
@@ -168,6 +174,12 @@ def _helm(*words: str) -> None:
         stderr=subprocess.STDOUT,
     )
     assert done.returncode == 0, done.stdout
+
+
+def _create_namespace(cluster: Cluster, name: str) -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    metadata = {"name": name, "labels": labels}
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
 def _remove_namespace(cluster: Cluster, name: str) -> None:

@@ -17,8 +17,8 @@ WAIT = 10
 SCALING = {"mode": "Auto", "interval": "10s", "horizon": "2m", "stabilisation": "30s"}
 
 
-def enrichment(name: str, **scaling: str) -> Json:
-    """A job whose capacity grows with its executors, scaled by the operator."""
+def enrichment(name: str, wait: int = WAIT, /, **scaling: str) -> Json:
+    """A job whose capacity grows with its executors, scaled by the operator; it waits so many milliseconds a record."""
     return {
         "apiVersion": "sluice.dev/v1alpha1",
         "kind": "StreamJob",
@@ -33,7 +33,7 @@ def enrichment(name: str, **scaling: str) -> Json:
                     f"--output-topic={name}-out",
                     "--checkpoint=$(SLUICE_CHECKPOINT_LOCATION)",
                     "--trigger=2 seconds",
-                    f"--wait-milliseconds={WAIT}",
+                    f"--wait-milliseconds={wait}",
                 ],
                 "driver": {"memory": "512Mi", "cpuRequest": "100m"},
                 "executor": {"cpuRequest": "100m"},

@@ -20,6 +20,7 @@ Json = dict[str, Any]
 
 _API_VERSIONS = {
     "StreamJob": "sluice.dev/v1alpha1",
+    "StreamProfile": "sluice.dev/v1alpha1",
     "HorizontalPodAutoscaler": "autoscaling/v2",
     "Lease": "coordination.k8s.io/v1",
     "Deployment": "apps/v1",

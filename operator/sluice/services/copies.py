@@ -126,8 +126,14 @@ class Copies:
         metadata = body["metadata"]
         try:
             await self._cluster.create(kind, body)
-        except Conflict:
-            found = await self._cluster.get(kind, metadata.get("namespace", ""), metadata["name"])
+        except (Conflict, InvalidSpec) as refusal:
+            # A quota that the object itself has used up is told before that it is there.
+            try:
+                found = await self._cluster.get(
+                    kind, metadata.get("namespace", ""), metadata["name"]
+                )
+            except NotFound:
+                raise refusal from None
             if profile_uid(found) != profile_uid(body):
                 place = metadata.get("namespace", "the cluster")
                 remedy = f"it is in {place} already, and of somebody else; use another namespace"

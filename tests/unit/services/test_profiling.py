@@ -404,6 +404,19 @@ async def test_a_quota_that_a_copy_does_not_fit_in_is_told() -> None:
 
 
 @in_virtual_time
+async def test_a_quota_that_the_copys_own_claim_has_used_up_refuses_nothing() -> None:
+    async with place() as here:
+        here.profiled(executors=[2])
+        await here.lives(1)
+        (namespace,) = here.copies
+        told = [Problem("clicks", None, "exceeded quota: claims")]
+        here.cluster.refuse("create", CLAIMS, InvalidSpec(told))
+        here.cluster.remove(STREAM_JOBS, namespace, "clicks")
+        await here.lives(5)
+        assert [*here.copies] == [namespace], here.status()
+
+
+@in_virtual_time
 async def test_copies_that_find_no_room_are_given_up_and_removed() -> None:
     async with place() as here:
         here.are_nodes_full = True
