@@ -74,7 +74,9 @@ class Copies:
                 return Problem(Reason.REFUSED, told)
         return copying.obstacle(profile, job)
 
-    async def make(self, profile: Profile, copy: Copy, job: StreamJob) -> Problem | None:
+    async def make(
+        self, profile: Profile, copy: Copy, job: StreamJob, *, most_rows: int
+    ) -> Problem | None:
         """Make a copy, or what is missing of it; why the cluster does not take it."""
         self._places[copy.namespace] = profile.uid
         try:
@@ -84,7 +86,8 @@ class Copies:
                     await self._have(guard)
                 await self._bring_config_maps(profile, copy, job)
             await self._have(guards.claim(profile, copy, job, await self._claim_of(job)))
-            await self._have(copying.copy_job(profile, copy, job, self._around))
+            body = copying.copy_job(profile, copy, job, self._around, most_rows=most_rows)
+            await self._have(body)
         except InvalidSpec as error:
             reason = Reason.QUOTA_EXCEEDED if "exceeded quota" in str(error) else Reason.REFUSED
             return Problem(reason, f"the cluster refused what the copy needs: {error}")

@@ -79,6 +79,10 @@ class CopyViews:
             copies={copy.namespace: self._copy(profile, copy) for copy in run.copies},
         )
 
+    def first_rows(self, copy: Copy, job: StreamJob) -> int:
+        """The rows of a copy's first batches."""
+        return steering.first_rows(copy.executors, job.executors.cores, self._report(job.key))
+
     async def steer(self, profile: Profile, run: Run) -> None:
         """Give the copies' batches the rows that tell most."""
         for copy in run.open:

@@ -185,7 +185,8 @@ class Profiler:
         match step:
             case MakeCopy():
                 if isinstance(job, StreamJob):
-                    refused = await self._copies.make(profile, copy, job)
+                    rows = self._views.first_rows(copy, job)
+                    refused = await self._copies.make(profile, copy, job, most_rows=rows)
                     self._views.was_made(key, refused)
             case EndCopy():
                 is_ours = not profile.namespaces

@@ -33,7 +33,7 @@ def original(**spec: Any) -> StreamJob:
 
 def copied(of: StreamJob) -> StreamJob:
     """The copy of a job, as the operator would read it from the API server."""
-    body = copying.copy_job(profile(), COPY, of, AROUND)
+    body = copying.copy_job(profile(), COPY, of, AROUND, most_rows=15000)
     body["metadata"] |= {"uid": "uid-of-copy", "creationTimestamp": NOW.isoformat()}
     return convert.streamjob(body)
 
@@ -198,7 +198,8 @@ def test_every_pod_of_a_copys_namespace_is_restricted_and_everything_names_its_p
     assert space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
     claim = guards.claim(profile(), COPY, original())
     bodies = (space, claim, *guards.guards(profile(), COPY, original(), AROUND))
-    for body in (*bodies, copying.copy_job(profile(), COPY, original(), AROUND)):
+    whole = copying.copy_job(profile(), COPY, original(), AROUND, most_rows=1)
+    for body in (*bodies, whole):
         assert profile_uid(body) == profile().uid
         assert profile_key(body) == profile().key
         assert job_key(body) == profile().job

@@ -4,6 +4,9 @@
 
 A batch counts if it ran on as many executors as are measured, all of them warm, and if more rows waited behind it.
 That is known afterwards: a backlog only shrinks, so where rows wait now, they have waited behind every batch so far.
+
+Executors that are warm still get faster, because the JVM goes on compiling. So the first batches are left out that make
+the standard error larger (MSER; White, 1997), half of them at most.
 """
 
 import math
@@ -25,8 +28,11 @@ CERTAIN = 0.05
 SEPARABLE = 0.1
 """The overhead is told from the rows if that leaves less than this share of the rate open."""
 
-SETTLING = 15.0
-"""Seconds of warm batches that do not count: the JVM still compiles what runs most."""
+SETTLING = 30.0
+"""Seconds of warm batches that never count."""
+
+LONG_ENOUGH = 60.0
+"""Seconds of batches that a measurement has at least."""
 
 FULL = 0.8
 """A batch has taken all that it might, if it has this share of its limit: partitions share it out unevenly."""
@@ -72,7 +78,7 @@ class Batches:
             return self._bound(_warm((*self.saturated, *self.rest), executors))
         if not full:
             return None
-        found = _measured(full)
+        found = _without_warming(full)
         return replace(found, is_dry=self.is_dry, is_upper_bound=self.leaves_out)
 
     def _bound(self, batches: Sequence[BatchReport]) -> Reading | None:
@@ -86,7 +92,8 @@ def is_certain(reading: Reading) -> bool:
     """Whether more batches would not tell much more."""
     if reading.is_lower_bound:
         return False
-    return reading.batches >= ENOUGH and reading.relative_error < CERTAIN
+    is_long = reading.batches >= ENOUGH and reading.seconds >= LONG_ENOUGH
+    return is_long and reading.relative_error < CERTAIN
 
 
 def _waits(query: QueryReport) -> bool:
@@ -110,6 +117,13 @@ def _settled(batches: tuple[BatchReport, ...]) -> tuple[BatchReport, ...]:
     return tuple(batch for batch in batches if batch.start >= batches[0].start + SETTLING)
 
 
+def _without_warming(batches: Sequence[BatchReport]) -> Reading:
+    """The most certain reading of all but the first batches."""
+    most = min(len(batches) // 2, max(0, len(batches) - ENOUGH))
+    readings = [_measured(batches[first:]) for first in range(most + 1)]
+    return min(readings, key=lambda one: (one.is_lower_bound, one.relative_error))
+
+
 def _measured(batches: Sequence[BatchReport]) -> Reading:
     overhead = fitted_overhead(batches)
     worked = sum(batch.seconds for batch in batches) - len(batches) * overhead.seconds
@@ -125,6 +139,7 @@ def _measured(batches: Sequence[BatchReport]) -> Reading:
         rate=rate,
         error=rate * math.hypot(scatter, shared),
         batches=len(batches),
+        seconds=sum(batch.seconds for batch in batches),
         overhead=overhead.seconds,
     )
 
@@ -133,7 +148,11 @@ def _throughput(batches: Sequence[BatchReport]) -> Reading:
     rate = sum(batch.rows for batch in batches) / sum(batch.seconds for batch in batches)
     noise = _noise(batches, Overhead(seconds=0.0, error=0.0), rate)
     return Reading(
-        rate=rate, error=rate * noise / math.sqrt(len(batches)), batches=len(batches), overhead=0.0
+        rate=rate,
+        error=rate * noise / math.sqrt(len(batches)),
+        batches=len(batches),
+        seconds=sum(batch.seconds for batch in batches),
+        overhead=0.0,
     )
 
 

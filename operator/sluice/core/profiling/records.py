@@ -185,11 +185,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a copy's batches tell so far; see `Point`. `is_dry` says that no more rows waited at the end."""
+    """What a copy's batches tell so far; see `Point`. They took `seconds` together.
+
+    `is_dry` says that no more rows waited at the end.
+    """
 
     rate: float
     error: float
     batches: int
+    seconds: float
     overhead: float
     is_dry: bool = False
     is_lower_bound: bool = False

@@ -10,7 +10,6 @@ from typing import Any
 
 from sluice.core.application import CHECKPOINT_MOUNT, StreamJob
 from sluice.core.ownedconf import PROFILE_VARIABLE
-from sluice.core.profiling import steering
 from sluice.core.profiling.records import Copy, Problem, Profile, Reason
 from sluice.manifests.overlay import overlay
 from sluice.manifests.profiling.brokers import seen_from_elsewhere
@@ -31,14 +30,18 @@ _SECRETS = frozenset(("secret", "secretRef", "secretKeyRef", "nodePublishSecretR
 _SECRET_SETTINGS = ("spark.kubernetes.executor.secretKeyRef.", "spark.kubernetes.executor.secrets.")
 
 
-def copy_job(profile: Profile, copy: Copy, job: StreamJob, around: Surroundings) -> Json:
-    """The StreamJob of a copy."""
+def copy_job(
+    profile: Profile, copy: Copy, job: StreamJob, around: Surroundings, *, most_rows: int
+) -> Json:
+    """The StreamJob of a copy, whose first batches have so many rows at most."""
     declared: Any = job.document
     kept = {name: part for name, part in declared.items() if name not in _LEFT_OUT}
     size = dict.fromkeys(("min", "max", "initial"), copy.executors)
     spec = {
         **kept,
-        "application": _application(declared["application"], profile, copy, job, around),
+        "application": _application(
+            declared["application"], job, around, _orders(profile, copy, most_rows)
+        ),
         "executors": {**declared["executors"], **size},
         "checkpoint": {"claim": claim_name(job, copy), "path": _DIRECTORY},
         "sources": [_source(source, job) for source in declared.get("sources", ())],
@@ -54,10 +57,8 @@ def copy_job(profile: Profile, copy: Copy, job: StreamJob, around: Surroundings)
     }
 
 
-def _application(
-    declared: Json, profile: Profile, copy: Copy, job: StreamJob, around: Surroundings
-) -> Json:
-    variable = {"name": PROFILE_VARIABLE, "value": _orders(profile, copy, job)}
+def _application(declared: Json, job: StreamJob, around: Surroundings, orders: str) -> Json:
+    variable = {"name": PROFILE_VARIABLE, "value": orders}
     # Arguments, and brokers that name themselves, may use the short names that are good beside the job.
     searches = [f"{job.key.namespace}.svc.{around.domain}"]
     patch = {"spec": {"dnsConfig": {"searches": searches}}}
@@ -68,14 +69,14 @@ def _application(
     return {**declared, **pods, "environment": [*declared.get("environment", ()), variable]}
 
 
-def _orders(profile: Profile, copy: Copy, job: StreamJob) -> str:
+def _orders(profile: Profile, copy: Copy, most_rows: int) -> str:
     """What the copy's agent is to do, as it reads it from SLUICE_PROFILE."""
     orders = {
         "sinks": "drop",
         "checkpoint": f"file://{CHECKPOINT_MOUNT}/{_DIRECTORY}",
         "startingOffsets": "earliest",
         "groupPrefix": f"sluice-profile-{profile.uid[:8]}-x{copy.executors}",
-        "mostRows": steering.first_rows(copy.executors * job.executors.cores),
+        "mostRows": most_rows,
     }
     return json.dumps(orders, separators=(",", ":"))
 

@@ -52,7 +52,7 @@ def seen(**changes: Any) -> Seen:
 
 def reading(rate: float = 1000.0, error: float = 0.02, **changes: Any) -> Reading:
     """A measurement that is certain; `error` is relative."""
-    told = Reading(rate=rate, error=error * rate, batches=8, overhead=0.3)
+    told = Reading(rate=rate, error=error * rate, batches=8, seconds=90.0, overhead=0.3)
     return replace(told, **changes)
 
 

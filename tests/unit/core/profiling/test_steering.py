@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.profiling.steering import LONG, SHORT, STEP, first_rows, limits
+from sluice.core.profiling.steering import LONG, MOST_ROWS, SHORT, STEP, first_rows, limits
 from tests.support.jobs import query, report
 from tests.unit.core.profiling.profiles import batch, told
 
@@ -31,12 +31,12 @@ def test_a_cold_batch_that_took_long_makes_the_next_one_smaller() -> None:
 
 def test_a_limit_that_is_right_stays() -> None:
     batches = [batch(0, LONG, 8000), batch(8, SHORT, 2000)]
-    assert limits(told(batches, most_rows=2100.0)) == ()
+    assert limits(told(batches, most_rows=7500.0)) == ()
 
 
 def test_a_copy_does_not_wait_for_its_trigger() -> None:
     batches = [batch(0, LONG, 8000), batch(8, SHORT, 2000)]
-    (limit,) = limits(told(batches, most_rows=2000.0, trigger_seconds=30.0))
+    (limit,) = limits(told(batches, most_rows=8000.0, trigger_seconds=30.0))
     assert limit.trigger_seconds == 0.0
 
 
@@ -48,4 +48,19 @@ def test_nothing_is_asked_of_a_query_that_has_told_nothing_or_takes_no_limit() -
 
 
 def test_the_first_limit_grows_with_the_slots() -> None:
-    assert first_rows(4) == 4 * first_rows(1) > 0
+    assert first_rows(4, 2, None) == 8 * first_rows(1, 1, None) > 0
+
+
+def test_what_production_does_is_a_better_first_guess_if_it_is_more() -> None:
+    busy = told([batch(0, 2.0, 40_000), batch(2, 4.0, 40_000)])
+    assert first_rows(1, 1, busy) == 10_000 * SHORT
+    assert first_rows(3, 1, busy) == 30_000 * SHORT
+    idle = told([batch(0, 2.0, 10)])
+    assert first_rows(1, 1, idle) == first_rows(1, 1, None)
+
+
+def test_no_limit_is_beyond_all_reason() -> None:
+    wild = told([batch(0, 0.001, 1e12)], most_rows=1e9)
+    assert first_rows(1, 1, wild) == MOST_ROWS
+    (limit,) = limits(wild)
+    assert limit.rows == MOST_ROWS
