@@ -30,7 +30,7 @@ def _deciding(job: StreamJob, seen: Observed) -> Claim:
         return unknown(
             kind, "NotYetDecided", "The first decision is made when a driver has reported."
         )
-    return holds(kind, _REASONS[mode], _told(seen.decided))
+    return holds(kind, _REASONS[mode], _told(job, seen.decided))
 
 
 def recovery(job: StreamJob, seen: Observed) -> Claim:
@@ -71,11 +71,13 @@ def _idle(job: StreamJob, seen: Observed) -> str:
     )
 
 
-def _told(decided: Decided) -> str:
+def _told(job: StreamJob, decided: Decided) -> str:
     decision = decided.decision
     text = f"Decision {decided.id}: {decision.reason}"
     if decision.veto is not None:
         text += f"; kept from it by {decision.veto.guard}: {decision.veto.reason}"
     if decided.pending is not None:
-        text += f". To approve: kubectl annotate sj NAME sluice.dev/approve={decided.pending} --overwrite"
+        named = f"{job.key.name} -n {job.key.namespace}"
+        approval = f"sluice.dev/approve={decided.pending}"
+        text += f". To approve: kubectl annotate sj {named} {approval} --overwrite"
     return f"{text}."

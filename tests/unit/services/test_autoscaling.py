@@ -135,7 +135,8 @@ async def test_what_waits_for_an_approval_is_done_when_it_comes_and_not_before()
         assert here.agents.targets == []
         pending = asking.status["decision"]["pending"]
         wanted = asking.status["decision"]["wanted"]
-        assert pending in asking.condition("ScalingActive")["message"]
+        told = asking.condition("ScalingActive")["message"]
+        assert f"annotate sj clicks -n shop sluice.dev/approve={pending} --overwrite" in told
         approved = {"sluice.dev/approve": pending}
         await here.declare(scaling={**SCALING, "mode": "Approve"}, annotations=approved)
         await asking.lives(60)
