@@ -158,8 +158,7 @@ def _problem(resource: Json, declared: StreamJob | InvalidSpec) -> Problem | Non
     if "NotReplayable" in failure.message:
         return Problem(Reason.NOT_REPLAYABLE, failure.message)
     if "NotProfilable" in failure.message:
-        # What the agent cannot replace will be there the next time, too.
-        return Problem(Reason.COPY_FAILED, failure.message)
+        return Problem(Reason.NOT_PROFILABLE, failure.message)
     if "exceeded quota" in failure.message:
         return Problem(Reason.QUOTA_EXCEEDED, failure.message)
     if record.gave_up:

@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.profiling import budget
+from sluice.core.profiling.news import news
 from sluice.core.profiling.places import is_copys
 from sluice.core.profiling.records import EndCopy, MakeCopy, Profile, Run, Step, Verdict
 from sluice.core.profiling.stepping import next_steps
@@ -20,6 +21,7 @@ from sluice.manifests import names
 from sluice.manifests.profiling import status
 from sluice.manifests.profiling.labelling import job_key, profile_key, profile_uid
 from sluice.ports import STREAM_PROFILES, Clock, Cluster, Json
+from sluice.services.announcing import announce
 from sluice.services.copies import Copies
 from sluice.services.copyviews import CopyViews
 from sluice.services.fleet import Fleet
@@ -122,7 +124,8 @@ class Profiler:
         run = self._profiles.run(key)
         verdict = next_steps(profile, run, self._views.seen(profile, run), now)
         await self._remember(profile, verdict, now)
-        _tell(run, verdict.run)
+        for item in news(run, verdict.run):
+            await announce(self._cluster, self._clock, "StreamProfile", key, profile.uid, item)
         for step in verdict.steps:
             await self._act(profile, step)
         await self._views.steer(profile, verdict.run)
@@ -229,20 +232,6 @@ class Profiler:
         except NotFound:
             return True
         return bool(found["metadata"]["uid"] != uid)
-
-
-def _tell(before: Run, after: Run) -> None:
-    """Log what has happened to a profile."""
-    for copy in after.copies:
-        if copy not in before.copies:
-            why = f": {copy.problem.message}" if copy.problem is not None else ""
-            told = (copy.namespace, copy.executors, copy.phase, why)
-            log.info("the copy in %s with %d executors is %s%s", *told)
-    if after.problem is not None and after.problem != before.problem:
-        log.warning("%s: %s", after.problem.reason, after.problem.message)
-    if after.ended is not None and before.ended is None:
-        told_of = ", ".join(f"{point.executors}: {point.rate:.0f}" for point in after.points)
-        log.info("the profile has ended; rows/s by executors: %s", told_of or "none")
 
 
 def _fields(key: JobKey) -> dict[str, str]:

@@ -3,19 +3,17 @@
 import asyncio
 import hashlib
 import json
-import logging
 from typing import Any
 
 from sluice.core.application import JobKey
 from sluice.core.news import News
-from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound
+from sluice.errors import Conflict, NotFound
 from sluice.manifests import names
-from sluice.ports import EVENTS, STREAM_JOBS, Clock, Cluster
+from sluice.ports import STREAM_JOBS, Clock, Cluster
+from sluice.services import announcing
 from sluice.services.fleet import Fleet
 
 Json = dict[str, Any]
-
-log = logging.getLogger(__name__)
 
 SHORTEST_PAUSE = 10.0
 """Seconds between two writes that only bring new numbers."""
@@ -82,38 +80,8 @@ class Statuses:
         self._fleet.see_job(answer)
 
     async def announce(self, key: JobKey, uid: str, item: News) -> None:
-        """Log it and post an Event. The same news of the same job is posted once; losing one is no harm."""
-        log.log(
-            logging.WARNING if item.is_warning else logging.INFO,
-            "%s: %s",
-            item.reason,
-            item.message,
-        )
-        digest = hashlib.sha256(f"{uid}/{item.reason}/{item.message}".encode()).hexdigest()[:16]
-        stamp = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        body = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": f"{key.name}.{digest}", "namespace": key.namespace},
-            "involvedObject": {
-                "apiVersion": names.API_VERSION,
-                "kind": "StreamJob",
-                "name": key.name,
-                "namespace": key.namespace,
-                "uid": uid,
-            },
-            "type": "Warning" if item.is_warning else "Normal",
-            "reason": item.reason,
-            "message": item.message[:1024],
-            "source": {"component": "sluice"},
-            "firstTimestamp": stamp,
-            "lastTimestamp": stamp,
-            "count": 1,
-        }
-        try:
-            await self._cluster.create(EVENTS, body)
-        except (Conflict, ClusterUnavailable, InvalidSpec, NotFound):
-            return
+        """Log news of a job, and post an Event."""
+        await announcing.announce(self._cluster, self._clock, "StreamJob", key, uid, item)
 
 
 def _without_numbers(status: Json) -> Json:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from prometheus_client.exposition import generate_latest
 
 from sluice.errors import ClusterUnavailable, InvalidSpec, NotFound, Problem
 from sluice.ports import (
@@ -73,6 +74,8 @@ class Place:
         self.backlogs: dict[str, Backlog] = {}
         self.operators: list[Operator] = []
         self.are_nodes_full = False
+        self.last_words = ""
+        """What drivers of copies end with, if they end at all."""
         self._backlog = backlog
 
     def operator(self, identity: str = "one", namespaces: tuple[str, ...] = ()) -> Operator:
@@ -100,6 +103,7 @@ class Place:
             await asyncio.sleep(1)
             for namespace in self._namespaces():
                 self._start_pods(namespace)
+                self._let_pods_go(namespace)
             for address, backlog in self.backlogs.items():
                 backlog.most_rows = self.agents.limits.get(address) or backlog.most_rows
 
@@ -139,6 +143,11 @@ class Place:
         pod = self.cluster.stored(PODS, "clicks-driver", namespace)
         if pod is None or "status" in pod or self.are_nodes_full:
             return
+        if self.last_words:
+            self.cluster.put(
+                PODS, pods.failed(pod, exit_code=96, message=self.last_words, at=self.clock.now())
+            )
+            return
         address = f"10.0.0.{len(self.backlogs) + 1}"
         running = pods.running(pod, since=self.clock.now())
         running["status"]["podIP"] = address
@@ -148,6 +157,12 @@ class Place:
         self.backlogs[address] = backlog
         self.agents.reports[address] = backlog.told
         self.cluster.put(PODS, running)
+
+    def _let_pods_go(self, namespace: str) -> None:
+        """The kubelet has stopped what is being deleted."""
+        pod = self.cluster.stored(PODS, "clicks-driver", namespace)
+        if pod is not None and "deletionTimestamp" in pod["metadata"]:
+            self.cluster.remove(PODS, namespace, "clicks-driver")
 
     def _changed(self, kind: str, plural: str, body: Json) -> None:
         if kind == "DELETED":
@@ -216,6 +231,29 @@ async def test_a_profile_ends_with_the_points_that_were_asked_for_and_leaves_not
         assert here.copies == {}
         assert here.places == set()
         assert 0 < here.status()["spent"]["coreSeconds"] < 7200
+
+
+@in_virtual_time
+async def test_people_are_told_of_copies_and_of_the_end_by_events() -> None:
+    async with place() as here:
+        here.profiled(executors=[2])
+        await here.lives(200)
+        events = [call.body for call in here.cluster.calls if call.plural == "events"]
+        told = [one["reason"] for one in events if one["involvedObject"]["name"] == "clicks-1"]
+        assert told == ["CopyStarting", "CopyMeasured", "Profiled"]
+
+
+@in_virtual_time
+async def test_copies_are_not_among_the_metrics_of_jobs() -> None:
+    async with place() as here:
+        here.profiled(executors=[2])
+        await here.lives(20)
+        assert here.copies
+        (operator,) = here.operators
+        await operator.refresh()
+        told = generate_latest(operator.registry).decode()
+        assert 'namespace="shop"' in told
+        assert ENDING not in told
 
 
 @in_virtual_time
@@ -423,6 +461,31 @@ async def test_copies_that_find_no_room_are_given_up_and_removed() -> None:
         here.profiled(executors=[2])
         await here.lives(400)
         assert here.complete()["reason"] == "NoCapacity"
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_a_program_that_cannot_be_read_again_is_told_in_its_agents_words() -> None:
+    async with place() as here:
+        here.last_words = '{"class": "NotReplayable", "message": "it reads a socket"}'
+        here.profiled(executors=[1, 2, 4])
+        await here.lives(30)
+        assert here.complete()["reason"] == "NotReplayable"
+        assert "it reads a socket" in here.complete()["message"]
+        assert len(here.status()["copies"]) == 2
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_a_copy_whose_driver_fails_twice_is_given_up() -> None:
+    async with place() as here:
+        here.last_words = '{"class": "ValueError", "message": "no such topic"}'
+        here.profiled(executors=[2])
+        await here.lives(60)
+        assert here.complete()["reason"] == "CopyFailed"
+        assert "no such topic" in here.complete()["message"]
+        drivers = [call for call in here.cluster.calls if str(call) == "create pods/clicks-driver"]
+        assert len([call for call in drivers if "x2" in call.body["metadata"]["namespace"]]) == 2
         assert here.places == set()
 
 

@@ -73,19 +73,23 @@ class Batches:
 
     def reading(self, executors: int) -> Reading | None:
         """What they tell about so many executors; None before the first warm batch."""
-        full = _settled(_warm(self.saturated, executors))
-        if len(full) < ENOUGH and self.is_dry:
-            return self._bound(_warm((*self.saturated, *self.rest), executors))
-        if not full:
+        full = _warm(self.saturated, executors)
+        settled = _settled(full)
+        if len(settled) < ENOUGH and self.is_dry:
+            # More will not come.
+            found = self._bound(full, executors)
+        else:
+            found = _without_warming(settled) if settled else None
+        if found is None:
             return None
-        found = _without_warming(full)
         return replace(found, is_dry=self.is_dry, is_upper_bound=self.leaves_out)
 
-    def _bound(self, batches: Sequence[BatchReport]) -> Reading | None:
-        if not batches:
-            return None
-        found = replace(_throughput(batches), is_lower_bound=True, is_dry=True)
-        return replace(found, is_upper_bound=self.leaves_out)
+    def _bound(self, full: Sequence[BatchReport], executors: int) -> Reading | None:
+        """What too few batches tell: at least so much, because the copy would have become faster, or was not full."""
+        if len(full) >= ENOUGH:
+            return replace(_without_warming(full), is_lower_bound=True)
+        known = _warm((*self.saturated, *self.rest), executors)
+        return replace(_throughput(known), is_lower_bound=True) if known else None
 
 
 def is_certain(reading: Reading) -> bool:

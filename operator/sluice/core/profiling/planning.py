@@ -52,6 +52,9 @@ def next_scale_out(
             return bound
     if under_way or len(tried) >= MOST or is_sure(bounds, slots, measured):
         return None
+    if not measured:
+        # What has failed at both bounds would fail between them, too.
+        return None
     candidates = [one for one in _candidates(bounds, slots) if one not in tried]
     if not candidates:
         return None

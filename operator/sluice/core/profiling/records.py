@@ -37,6 +37,8 @@ class Reason(StrEnum):
     """Another, older profile of the same job is under way: this one waits."""
     NOT_REPLAYABLE = "NotReplayable"
     """The job declares no Kafka source, or its program reads one that cannot be read again."""
+    NOT_PROFILABLE = "NotProfilable"
+    """The copy's agent cannot keep the program from writing."""
     NEEDS_SECRET = "NeedsSecret"
     """The job uses Secrets or claims, which the operator may not copy."""
     NO_CAPACITY = "NoCapacity"

@@ -55,6 +55,10 @@ FEWEST = 3
 """Warm batches without which a deadline leaves no measurement."""
 
 
+_OF_THE_PROGRAM = frozenset((Reason.NOT_REPLAYABLE, Reason.NOT_PROFILABLE))
+"""Problems that every copy has, whatever its size."""
+
+
 def next_steps(profile: Profile, run: Run, seen: Seen, now: datetime) -> Verdict:
     """Decide the next steps of a valid profile."""
     if run.ended is not None:
@@ -118,6 +122,9 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
     is_spent = budget.is_spent(job, run, profile.allowance, now)
     for copy in run.open:
         run = _looked_at(profile, run, copy, seen.of(copy), now, is_last_look=is_spent)
+    for copy in run.copies:
+        if copy.problem is not None and copy.problem.reason in _OF_THE_PROGRAM:
+            return _failed(run, copy.problem, now)
     while (executors := _next(profile, job, run, seen, now)) is not None:
         namespace = _free_place(profile, run, seen, executors)
         if namespace is None:

@@ -22,6 +22,7 @@ from sluice.core.application import JobKey
 from sluice.core.objectives.indicators import weights
 from sluice.core.quantities import duration
 from sluice.core.record import Phase
+from sluice.manifests.profiling.labelling import profile_uid
 from sluice.services.courses import Course
 from sluice.services.fleet import Fleet
 from sluice.services.metrics import scaling
@@ -104,7 +105,8 @@ class JobsCollector(Collector):
     def _views(self) -> Iterator[tuple[JobKey, View]]:
         for key in self._fleet:
             resource = self._fleet.job(key)
-            if resource is not None:
+            # Copies that are profiled have promised nothing, and nobody is to be woken for one.
+            if resource is not None and profile_uid(resource) is None:
                 running = self._fleet.executors_running(key)
                 course = self._course(key)
                 yield key, View(resource=resource, executors_running=running, course=course)

@@ -125,6 +125,15 @@ def test_a_backlog_that_ends_too_early_leaves_a_lower_bound() -> None:
     assert found.rate < RATE
 
 
+def test_a_backlog_that_ends_while_executors_still_get_faster_leaves_a_lower_bound() -> None:
+    found = Batches().with_report(told(of_rows(*SIZES)[1:7]))
+    found = found.with_report(told([batch(500, 2, 10)], waiting=0.0))
+    reading = found.reading(2)
+    assert reading is not None
+    assert reading.is_lower_bound
+    assert reading.rate == pytest.approx(RATE, rel=0.02)
+
+
 def test_rows_that_are_fewer_than_a_batch_may_have_are_no_backlog() -> None:
     found = Batches().with_report(told(of_rows(*SIZES), waiting=3000.0, most_rows=16000.0))
     assert found.is_dry

@@ -64,6 +64,10 @@ def test_what_failed_does_not_come_again_and_keeps_nothing_else_from_being_measu
     assert chosen not in {None, 1, 12}
 
 
+def test_where_both_bounds_have_failed_nothing_else_is_tried() -> None:
+    assert next_scale_out(BOUNDS, SLOTS, [], failed=[1, 12]) is None
+
+
 @pytest.mark.parametrize("largest", [2, 5, 1000])
 def test_a_choice_is_always_within_the_bounds_and_new(largest: int) -> None:
     bounds = Bounds(smallest=1, largest=largest)

@@ -150,6 +150,18 @@ def test_a_copy_that_fails_is_ended_and_the_others_go_on() -> None:
     assert two.namespace != one.namespace
 
 
+@pytest.mark.parametrize("reason", [Reason.NOT_REPLAYABLE, Reason.NOT_PROFILABLE])
+def test_what_keeps_one_copy_from_running_at_all_ends_the_profile(reason: Reason) -> None:
+    story = Story(executors=(1, 2, 4, 8), parallel=2)
+    story.look()
+    one, _ = story.run.open
+    problem = Problem(reason, "the program reads a socket")
+    story.look(60, copies={one.namespace: replace(RUNS, problem=problem)})
+    assert failed(story) is reason
+    assert story.open == []
+    assert len(story.run.copies) == 2
+
+
 def test_executors_that_do_not_come_are_waited_for_a_while() -> None:
     story = Story(executors=(4,))
     story.look()
