@@ -97,15 +97,15 @@ class Copies:
         return None
 
     async def end(self, namespace: str, uid: str, job: JobKey, *, is_ours: bool) -> None:
-        """Remove a copy. The StreamJob goes first, so that nothing is started anew in what goes."""
-        await self._remove(STREAM_JOBS, namespace, job.name, uid)
-        if is_ours:
-            if is_copys(namespace, uid):
-                await self._remove(NAMESPACES, "", namespace, uid)
-        else:
+        """Remove a copy. Its StreamJob is what it is found by, so in a namespace of the user's that goes last."""
+        if not is_ours:
             selector = f"{PROFILE_LABEL}={uid}"
             async for body in self._cluster.each(CLAIMS, namespace, selector=selector):
                 await self._remove(CLAIMS, namespace, body["metadata"]["name"], uid)
+        # In a namespace of ours it goes first: nothing is started anew in what goes.
+        await self._remove(STREAM_JOBS, namespace, job.name, uid)
+        if is_ours and is_copys(namespace, uid):
+            await self._remove(NAMESPACES, "", namespace, uid)
         self._places.pop(namespace, None)
 
     async def take_stock(self) -> tuple[Json, ...]:

@@ -550,6 +550,25 @@ async def test_an_operator_of_some_namespaces_uses_those_that_are_listed_for_it(
 
 
 @in_virtual_time
+async def test_nothing_is_left_in_a_users_namespace_by_an_operator_that_ends_in_the_middle() -> (
+    None
+):
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator("first", ("shop", "lab"))):
+        here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(20)
+        here.cluster.refuse("delete", CLAIMS, *[ClusterUnavailable("away")] * 500)
+        await here.lives(150)
+        assert here.status()["phase"] == "Succeeded"
+    here.cluster.answer_again()
+    async with working(here.operator("second", ("shop", "lab"))):
+        await here.lives(20)
+    assert here.copies == {}
+    assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") is None
+
+
+@in_virtual_time
 async def test_an_operator_without_the_crd_looks_after_jobs_all_the_same() -> None:
     here = Place()
     here.cluster.refuse("list", STREAM_PROFILES, NotFound("no such kind"))
