@@ -8,9 +8,10 @@ from e2e.support.load import Load
 from e2e.test_scaling import enrichment
 
 NAME = "profiled"
-WAIT = 2
-"""Milliseconds for each record: a core does five hundred records per second at most."""
+WAIT = 8
+"""Milliseconds for each record: a core does 125 records per second at most."""
 RECORDS = 40_000
+"""More than two executors can do while they are measured."""
 
 OWNED = ("StreamJob", "Pod", "PersistentVolumeClaim", "Secret", "ServiceAccount")
 """Kinds of which nothing of a copy may be left."""
@@ -24,6 +25,7 @@ def test_a_profile_measures_copies_and_leaves_production_and_its_sink_alone(
     load.send(f"{NAME}-in", rate=2000, records=RECORDS, schema="enrichment")
     body = enrichment(NAME, WAIT)
     body["spec"]["scaling"] = {"mode": "Off"}
+    body["spec"]["executors"]["initial"] = 2
     cluster.apply(to_yaml(body), namespace)
     job = Job(cluster, namespace, NAME)
     try:
