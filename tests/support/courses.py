@@ -9,7 +9,8 @@ from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Bounds
 from sluice.core.foreseen import Band, Foreseen
 from sluice.core.learning.foreseeing import Forecaster
-from sluice.core.learning.watching import Terms, Watcher
+from sluice.core.learning.terms import Terms
+from sluice.core.learning.watching import Watcher
 from sluice.manifests.notebook import Notebook
 from sluice.services.courses import Course
 from tests.support.jobs import NOW

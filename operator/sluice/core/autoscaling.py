@@ -9,7 +9,8 @@ from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies.keda_lag import LATENESS
 from sluice.core.deciding.policies.named import policy_named
 from sluice.core.deciding.situation import Bounds, Models, Targets
-from sluice.core.learning.watching import Terms
+from sluice.core.learning.experience import SETTLING
+from sluice.core.learning.terms import Terms
 from sluice.core.measurement import Measurement, Unmeasured, attained
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
@@ -41,6 +42,7 @@ def terms_of(job: StreamJob, report: AgentReport | None) -> Terms:
         mode=job.scaling.mode,
         period=max(periods, default=0.0),
         most_rows=sum(limits) if limits and len(limits) == len(queries) else None,
+        settling=max(SETTLING, job.scaling.stabilisation.total_seconds()),
     )
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, linear_regression
 
+from sluice.core.deciding.decision import Decision
 from sluice.core.series import Measured, NoData
 
 PATIENCE = 600.0
@@ -58,23 +59,32 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """The range in which the rows per second lie by which a lag grows; negative ones are worked off."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a job shows over some minutes.
 
-    `arrival` and `growth` are rows per second: what arrives, and what of that is surely left lying; `latency` is in
-    seconds, at the objective's percentile.
+    `arrival` is in rows per second, `latency` in seconds, at the objective's percentile; `growth` is that of the lag.
     """
 
     arrival: Measured
     latency: Measured
-    growth: Measured
+    growth: Growth | NoData
 
     @property
     def falls_behind(self) -> bool | None:
-        """Whether the lag grows; None if nobody knows."""
+        """Whether the lag grows; None if nobody can say."""
         if isinstance(self.arrival, NoData) or isinstance(self.growth, NoData):
             return None
-        return self.growth > FALLING_BEHIND * self.arrival
+        if self.growth.low > FALLING_BEHIND * self.arrival:
+            return True
+        return False if self.growth.high <= FALLING_BEHIND * self.arrival else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +93,7 @@ class Trial:
 
     `at` is in seconds since 1970, `decision` the id of what decided it, `former` and `executors` are the numbers before
     and after it, `before` is what was observed then. A latency in seconds and a capacity in rows per second may have
-    been expected. `spoiled` says why it will tell nothing.
+    been expected.
     """
 
     at: float
@@ -93,12 +103,30 @@ class Trial:
     before: Reading
     expected_latency: float | None = None
     expected_capacity: float | None = None
-    spoiled: str | None = None
 
     @property
     def grew(self) -> bool:
         """Whether executors were added."""
         return self.executors > self.former
+
+
+def trial_of(
+    decision: Decision, id: str, at: float, *, former: int, before: Reading
+) -> Trial | None:
+    """The trial of a decision of that id that is about to be done; that of an undo is none: it is not undone again."""
+    if decision.undoes is not None:
+        return None
+    chosen = (one for one in decision.candidates if one.executors == decision.executors)
+    capacity = next((one.capacity for one in chosen), None)
+    return Trial(
+        at=at,
+        decision=id,
+        former=former,
+        executors=decision.executors,
+        before=before,
+        expected_latency=decision.expected_latency,
+        expected_capacity=None if isinstance(capacity, NoData) else capacity,
+    )
 
 
 def judged(
@@ -110,8 +138,6 @@ def judged(
     one, are in seconds.
     """
     elapsed = at - trial.at
-    if trial.spoiled is not None:
-        return _inconclusive(trial.spoiled)
     if elapsed < settling:
         return None
     lack = _lack(trial, now)
@@ -123,10 +149,11 @@ def judged(
     return _inconclusive(f"not to be judged within {settling + PATIENCE:.0f} s: {lack}")
 
 
-def lag_growth(samples: Iterable[tuple[float, float]], wave: float) -> Measured:
-    """The rows per second by which a lag surely grows, from samples of (seconds, rows): the slope of their line.
+def lag_growth(samples: Iterable[tuple[float, float]], wave: float) -> Growth | NoData:
+    """By what a lag grows, from samples of (seconds, rows): the slope of their line.
 
-    `wave` are the rows of a batch, by which each lag rises and falls: that much says nothing.
+    `wave` are the rows of a batch, by which each lag rises and falls: from the first to the last sample, that much says
+    nothing.
     """
     known = list(samples)
     if len(known) < FEWEST:
@@ -135,7 +162,8 @@ def lag_growth(samples: Iterable[tuple[float, float]], wave: float) -> Measured:
     span = times[-1] - times[0]
     if span <= 0:
         return NoData("how many rows wait was measured at one moment only")
-    return max(0.0, linear_regression(times, rows).slope - wave / span)
+    slope, error = linear_regression(times, rows).slope, wave / span
+    return Growth(low=slope - error, high=slope + error)
 
 
 def mean(numbers: Iterable[float]) -> Measured:
@@ -206,12 +234,10 @@ def _is_late(latency: Measured, limit: float) -> bool | None:
 
 
 def _falls_behind_faster(before: Reading, now: Reading) -> bool:
-    """Whether a job did not fall behind before, or less than now."""
-    if before.falls_behind is None:
-        return False
+    """Whether a job surely did not fall behind before, or less than now."""
     if not before.falls_behind:
-        return True
-    return bool(now.falls_behind) and _known(now.growth) >= WORSE * _known(before.growth)
+        return before.falls_behind is False
+    return bool(now.falls_behind) and _low(now) >= WORSE * _high(before)
 
 
 def _told(trial: Trial, now: Reading, bound: float | None) -> str:
@@ -225,15 +251,27 @@ def _told(trial: Trial, now: Reading, bound: float | None) -> str:
     behind = ""
     if now.falls_behind:
         expected = f", {capacity:,.0f} rows/s expected as capacity" if capacity is not None else ""
-        behind = f", and {_known(now.growth):,.0f} rows/s are left lying{expected}"
+        behind = f", and {_low(now):,.0f} rows/s are left lying{expected}"
+    some = "1 executor" if trial.executors == 1 else f"{trial.executors} executors"
     return (
-        f"with {trial.executors} executors instead of {trial.former} the latency is {_seconds(now.latency)} "
+        f"with {some} instead of {trial.former} the latency is {_seconds(now.latency)} "
         f"({', '.join(filter(None, beside))}) at {_known(now.arrival):,.0f} rows/s{behind}"
     )
 
 
 def _seconds(latency: Measured) -> str:
     return "unknown" if isinstance(latency, NoData) else f"{latency:.1f} s"
+
+
+def _low(reading: Reading) -> float:
+    """The least that is left lying, by a reading that has it."""
+    assert isinstance(reading.growth, Growth)
+    return reading.growth.low
+
+
+def _high(reading: Reading) -> float:
+    assert isinstance(reading.growth, Growth)
+    return reading.growth.high
 
 
 def _inconclusive(reason: str) -> Verdict:

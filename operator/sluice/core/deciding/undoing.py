@@ -16,6 +16,9 @@ from sluice.core.modelling.rescaling import Path
 
 GUARD = "harmful before"
 
+PEACE = 1800.0
+"""Seconds after a harmful shrink until a smaller one is tried: a backlog that it left would spoil that trial."""
+
 
 def undo_of(situation: Situation) -> Harm | None:
     """The harm that is to be undone now: of the present number, under this load, and not undone before."""
@@ -61,9 +64,10 @@ def unharmful(situation: Situation, wish: int) -> int | Veto:
     shrunk = [h for h in _applying(situation) if not h.grew and h.executors >= wish]
     if not shrunk:
         return wish
-    worst = max(shrunk, key=lambda harm: harm.executors)
-    least = worst.executors + 2 ** (len(shrunk) - 1)
-    return least if least < situation.executors else _veto(worst)
+    worst, newest = max(harm.executors for harm in shrunk), max(shrunk, key=lambda harm: harm.at)
+    least = worst + 2 ** (len(shrunk) - 1)
+    is_recent = situation.at - newest.at < PEACE
+    return _veto(newest) if is_recent or least >= situation.executors else least
 
 
 def _applying(situation: Situation) -> list[Harm]:

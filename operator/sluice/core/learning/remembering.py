@@ -1,12 +1,14 @@
 """What a watcher has learned as versioned plain data, and a watcher from it again.
 
-Only what cannot be seen anew is kept: models, wishes, and when executors were changed last.
+Only what cannot be seen anew is kept: models, wishes, when executors were changed last, and with what effects.
 """
 
 from sluice.core.deciding.compacting import compacted_models
 from sluice.core.deciding.situation import Models, Wish
+from sluice.core.learning.effects import Effects, effects_from_data
 from sluice.core.learning.experience import Experience
-from sluice.core.learning.watching import WISHES, Terms, Watcher
+from sluice.core.learning.terms import Terms
+from sluice.core.learning.watching import WISHES, Watcher
 from sluice.core.modelling import capacity, downtime, latency
 from sluice.core.modelling.stored import Data, opened, sealed
 
@@ -26,6 +28,7 @@ def memory_of(watcher: Watcher) -> Data:
         wishes=[[wish.at, wish.executors, int(wish.applied)] for wish in watcher.wishes],
         notes=dict(watcher.notes),
         rescaled_at=watcher.rescaled_at,
+        effects=watcher.effects.to_data(),
     )
 
 
@@ -37,7 +40,7 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
             latency=latency.from_data(stored["latency"]),
             downtimes=downtime.from_data(stored["downtimes"]),
         )
-        rescaled_at = stored["rescaled_at"]
+        rescaled_at, effects = stored["rescaled_at"], stored.get("effects")
         return Watcher(
             terms=terms,
             executors=executors,
@@ -50,4 +53,6 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
             notes={str(name): float(number) for name, number in stored["notes"].items()},
             disturbed_at=now,
             rescaled_at=None if rescaled_at is None else float(rescaled_at),
+            # Releases that did not judge rescales kept none.
+            effects=Effects() if effects is None else effects_from_data(effects, executors),
         )

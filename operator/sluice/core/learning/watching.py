@@ -9,19 +9,20 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.judging import Reading, Trial, trial_of
 from sluice.core.deciding.situation import (
     Activity,
     Batching,
-    Bounds,
-    Mode,
     Observations,
     Situation,
-    Targets,
     Wish,
 )
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.experience import Experience
+from sluice.core.learning.effects import Effects, Judged
+from sluice.core.learning.experience import SETTLING, Experience
+from sluice.core.learning.readings import BEFORE, LAGS, reading
 from sluice.core.learning.scrapes import Scrape
+from sluice.core.learning.terms import Terms
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.rescaling import Path
@@ -51,24 +52,6 @@ ALIKE = 0.1
 """A backlog is over when a batch differs from the one before by less than this share."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What a job's owner has declared of it, and what its program does: all that does not have to be observed.
-
-    `period` is that of the trigger in seconds, 0 if a batch follows the other at once; `most_rows` the limit of a
-    batch. `live` says whether executors come and go without a restart. `epoch` is when the clock of all moments
-    began, in seconds since 1970.
-    """
-
-    bounds: Bounds
-    targets: Targets = field(default_factory=Targets)
-    mode: Mode = Mode.AUTO
-    period: float = 0.0
-    most_rows: float | None = None
-    live: bool = True
-    epoch: float = 0.0
-
-
 @dataclass
 class Watcher:
     """What is known of a job, from one decision to the next. `executors` is the number that was asked for last."""
@@ -80,6 +63,8 @@ class Watcher:
     scrapes: list[Scrape] = field(default_factory=list)
     wishes: list[Wish] = field(default_factory=list)
     notes: Mapping[str, float] = field(default_factory=dict)
+    effects: Effects = field(default_factory=Effects)
+    lags: list[tuple[float, float]] = field(default_factory=list)
     rescaled_at: float | None = None
     changed_at: float = 0.0
     disturbed_at: float = 0.0
@@ -92,20 +77,45 @@ class Watcher:
         self.experience = self.experience.with_outage(cause, at)
         self.changed_at = self.disturbed_at = at
         self.recovering = True
+        if cause is not Cause.RESCALE_RESTART:
+            self.spoiled(f"{cause.value} meanwhile", at)
         if cause is Cause.DRIVER_LOSS:
             self.first_batch = None
 
-    def decided(self, decision: Decision, at: float) -> None:
-        """Remember a decision, and what it changed."""
+    def spoiled(self, why: str, at: float) -> None:
+        """Something has happened that explains whatever is observed after it."""
+        self.effects = self.effects.spoiled(why, self.terms.epoch + at)
+
+    def reconfigured(self, at: float) -> None:
+        """The job has been changed: what did harm before says nothing of it."""
+        self.effects = self.effects.reconfigured(self.terms.epoch + at)
+
+    def judge(self, now: float) -> tuple[Judged, ...]:
+        """Judge the last rescale if it is time, and tell all that was judged since the last time."""
+        if self.effects.trial is not None:
+            self.effects = self.effects.judged(
+                self._reading_of(self.effects.trial, now),
+                self.terms.epoch + now,
+                settling=self.terms.settling,
+                bound=self.terms.targets.latency,
+            )
+        found, self.effects = self.effects.untold, self.effects.told()
+        return found
+
+    def decided(self, decision: Decision, at: float, id: str = "") -> None:
+        """Remember a decision of that id, and what it changed; the effect of an undo is not judged."""
         applied = decision.executors != self.executors
         self.notes = decision.notes
         self.wishes = [wish for wish in self.wishes if wish.at >= at - WISHES]
         self.wishes.append(Wish(at=at, executors=decision.wanted, applied=applied))
         if applied:
+            trial = self._trial(decision, at, id)
             self.rescaled(decision.executors, decision.path, at)
+            self.effects = self.effects.tried(trial)
 
     def rescaled(self, executors: int, path: Path, at: float) -> None:
         """Another number of executors was asked for."""
+        self.effects = self.effects.left()
         self.experience = self.experience.with_outage(path.cause, at)
         self.executors = executors
         self.rescaled_at = self.changed_at = self.disturbed_at = at
@@ -118,6 +128,9 @@ class Watcher:
         self.scrapes.append(scrape)
         if not isinstance(scrape.arrival, NoData):
             self.history.append((scrape.at, scrape.arrival))
+        self.lags = [known for known in self.lags if known[0] > scrape.at - LAGS]
+        if not isinstance(scrape.lag, NoData):
+            self.lags.append((scrape.at, scrape.lag))
         if scrape.batches:
             self._judge_recovery(scrape.batches)
             self.last_batch = scrape.batches[-1]
@@ -152,6 +165,7 @@ class Watcher:
                 for wish in self.wishes
             ),
             notes=self.notes,
+            harms=self.effects.harms,
         )
 
     def _history(self, now: float) -> list[tuple[float, float]]:
@@ -210,10 +224,45 @@ class Watcher:
         # What a cold batch took longer comes with the next one, which so may be as large.
         return not before.cold and batch.rows >= (1 - ALIKE) * before.rows
 
-    def _learn_latency(self, scrape: Scrape, now: float) -> None:
+    def _trial(self, decision: Decision, at: float, id: str) -> Trial | None:
+        """A rescale that is about to be done."""
+        if not self.scrapes:
+            return None
+        before = self._reading(self.scrapes[-1], at - BEFORE)
+        return trial_of(decision, id, self.terms.epoch + at, former=self.executors, before=before)
+
+    def _reading_of(self, trial: Trial, now: float) -> Reading | NoData:
+        """What a job shows since it was rescaled, if it is steady."""
+        newest = self.scrapes[-1] if self.scrapes else None
+        activity = self._activity(newest, now)
+        if newest is None or now - newest.at > RECENT:
+            return NoData("nothing was seen of the job in the last minute")
+        if activity is not Activity.STEADY:
+            return NoData(f"the job is {activity.value.lower()}")
+        if newest.running != self.executors:
+            return NoData(f"{newest.running} of {self.executors} executors are there")
+        if not self._is_calm(newest, now):
+            return NoData(f"the job has been disturbed {now - self.disturbed_at:.0f} s ago")
+        return self._reading(newest, trial.at - self.terms.epoch)
+
+    def _reading(self, newest: Scrape, since: float) -> Reading:
+        settled = self.changed_at + SETTLING
+        batch = self.last_batch.seconds if self.last_batch is not None else 0.0
+        return reading(
+            newest,
+            (sample for sample in self.history if sample[0] >= since),
+            (sample for sample in self.lags if sample[0] >= settled),
+            batch=max(batch, self.terms.period),
+        )
+
+    def _is_calm(self, scrape: Scrape, now: float) -> bool:
+        """Whether latencies are ordinary."""
         disturbed = now - self.disturbed_at < CALM
+        return not disturbed and not self.recovering and scrape.running == self.executors
+
+    def _learn_latency(self, scrape: Scrape, now: float) -> None:
         arrival = _mean([known.arrival for known in self.scrapes])
-        if disturbed or self.recovering or scrape.running != self.executors:
+        if not self._is_calm(scrape, now):
             return
         if isinstance(scrape.latency, NoData) or isinstance(arrival, NoData):
             return

@@ -11,10 +11,12 @@ from functools import partial
 
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Forecast, Situation, Targets
+from sluice.core.learning.effects import Judged
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.foreseeing import foreseen_recovery
 from sluice.core.learning.scrapes import Scrape
-from sluice.core.learning.watching import Terms, Watcher
+from sluice.core.learning.terms import Terms
+from sluice.core.learning.watching import Watcher
 from sluice.core.modelling.downtime import Cause
 from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import Arrivals
@@ -106,6 +108,8 @@ class Run:
     decisions: Sequence[Decided]
     struck: Sequence[Struck]
     executor_seconds: float
+    judged: Sequence[Judged] = ()
+    """What became of rescales; the id of a decision is its second."""
 
 
 def terms_of(plant: Plant) -> Terms:
@@ -144,6 +148,7 @@ class _Loop:
         self.moments: list[Moment] = []
         self.decisions: list[Decided] = []
         self.struck: list[Struck] = []
+        self.judged: list[Judged] = []
 
     def scrape(self) -> None:
         """Look at the job now."""
@@ -183,8 +188,9 @@ class _Loop:
         self.watcher.failed(CAUSES[failure.loss], failure.at)
 
     def decide_now(self) -> None:
-        """Decide, and do it."""
+        """Judge the last rescale, decide anew, and do it."""
         now = self.job.now
+        self.judged += self.watcher.judge(now)
         situation = self.watcher.situation(now)
         began = self.clock()
         situation = replace(situation, forecast=self.foresee(situation))
@@ -200,7 +206,7 @@ class _Loop:
         self.decisions.append(decided)
         if decision.executors != self.job.executors:
             self.job.rescale(decision.executors, decision.path)
-        self.watcher.decided(decision, now)
+        self.watcher.decided(decision, now, f"{now:.0f}")
 
     def _predicted_recovery(self, failure: Failure) -> Measured:
         situation = self.watcher.situation(failure.at)
@@ -221,6 +227,7 @@ class _Loop:
             decisions=self.decisions,
             struck=self.struck,
             executor_seconds=self.job.executor_seconds + scenario.spent,
+            judged=self.judged,
         )
 
     def _agenda(self, end: float) -> list[tuple[float, Callable[[], None]]]:

@@ -24,9 +24,9 @@ LOAD = 100_000.0
 
 
 def harm(before: int, executors: int, **changes: object) -> Harm:
-    """A rescale that was found harmful a minute ago, and undone."""
+    """A rescale that was found harmful an hour ago, and undone."""
     found = Harm(
-        at=AT - 60,
+        at=AT - 3600,
         decision=f"d{executors}",
         before=before,
         executors=executors,
@@ -111,7 +111,7 @@ def test_an_undo_asks_for_permission_like_any_wish() -> None:
 
 
 def test_the_number_that_an_undo_goes_back_to_is_not_refused() -> None:
-    both = (pending(8, 12), harm(12, 8, at=AT - 3600))
+    both = (pending(8, 12), harm(12, 8, at=AT - 7200))
     assert decided(12, 12, *both).executors == 8
 
 
@@ -130,6 +130,13 @@ def test_a_shrink_that_did_harm_goes_less_far_the_next_time(
 ) -> None:
     decision = decided(20, wanted, *(harm(20, found) for found in harms))
     assert (decision.wanted, decision.executors, decision.veto) == (wanted, executors, None)
+
+
+def test_after_harm_a_job_has_half_an_hour_of_peace_before_a_smaller_number_is_tried() -> None:
+    known = harm(20, 8, at=AT - 7200)
+    assert decided(20, 8, known, harm(20, 9, at=AT - 1799)).executors == 20
+    assert decided(20, 8, known, harm(20, 9, at=AT - 1800)).executors == 11
+    assert decided(20, 10, known, harm(20, 9, at=AT - 1799)).executors == 10
 
 
 def test_the_reason_tells_that_a_shrink_goes_less_far() -> None:
