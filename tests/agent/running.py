@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 TOKEN = "the job's token"
-SECONDS_TO_END = 90
+SECONDS_TO_END = 240
 
 
 @dataclass(frozen=True)
