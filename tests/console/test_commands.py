@@ -92,6 +92,15 @@ def test_top_ends_with_whether_all_jobs_are_fine(cluster: FakeCluster) -> None:
     assert [line.split()[1] for line in done.stdout.splitlines()[1:3]] == ["views", "clicks"]
 
 
+def test_top_leaves_out_copies_that_are_profiled(cluster: FakeCluster) -> None:
+    copy = resources.failing()
+    copy["metadata"] |= {"name": "copy", "labels": {"sluice.dev/profile": "4b1d"}}
+    cluster.stores(resources.healthy(), copy)
+    done = sluice("top", "--once")
+    assert done.exit_code == 0
+    assert "copy" not in done.stdout
+
+
 def test_top_as_data_names_each_job(cluster: FakeCluster) -> None:
     cluster.installs()
     cluster.stores(resources.healthy(), resources.brand_new("views"))

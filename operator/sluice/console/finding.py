@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from sluice.console.cluster import Cluster, path_of
 from sluice.console.trouble import NotAllowed, NotThere
+from sluice.manifests.profiling.labelling import profile_uid
 from sluice.ports import EVENTS, STREAM_JOBS, Json
 
 _MOST_TOLD = 5
@@ -13,11 +14,12 @@ _INSTALL = "Install Sluice, or choose another cluster with --context; see docs/i
 
 
 def jobs(cluster: Cluster, namespace: str | None) -> list[Json]:
-    """All StreamJobs of a namespace, or of the cluster."""
+    """The StreamJobs of a namespace, or of the cluster; copies that are profiled are nobody's jobs."""
     try:
-        return cluster.list(STREAM_JOBS, namespace)
+        found = cluster.list(STREAM_JOBS, namespace)
     except NotThere as error:
         raise NotThere(_NO_CRD, _INSTALL) from error
+    return [one for one in found if profile_uid(one) is None]
 
 
 def job(cluster: Cluster, namespace: str, name: str) -> Json:
