@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import yaml
 
 from sluice import cli
 from sluice.core.deciding.guards import Settings
+from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Mode
 from sluice.core.deciding.storing import Record
@@ -122,8 +124,8 @@ def test_the_history_tells_decisions_and_recoveries_with_the_newest_last(
     told = words(sluice("history", "clicks").stdout)
     rows = [line for line in told if line.startswith("2026")]
     assert [line.split()[0] for line in rows] == [notebooks.GREW, notebooks.STAYED]
-    assert " 2 -> 11 Live - 11 executors, because" in rows[0]
-    assert " 14 - - " in rows[1]
+    assert " 2 -> 11 Live - - 11 executors, because" in rows[0]
+    assert " 14 - - - " in rows[1]
     assert told[-1].endswith(
         "DriverLoss 3 seen 400ms, container 3.1s, session 9.8s, first batch 24s, caught up 61s"
     )
@@ -135,7 +137,51 @@ def test_what_kept_a_decision_from_being_done_is_in_its_line(cluster: FakeCluste
     cluster.objects.put(CONFIG_MAPS, notebooks.notebook({"20260301T120000Z": watched}))
     told = words(sluice("history", "clicks").stdout)
     (row,) = (line for line in told if line.startswith("20260301T120000Z"))
-    assert " 2 - mode 11 executors, because" in row
+    assert " 2 - mode - 11 executors, because" in row
+
+
+JUDGED = {"outcome": "Harmful", "reason": "with 11 executors instead of 2 the latency is 14.2 s"}
+
+
+def judged() -> dict[str, Any]:
+    """The decision that made the job grow, after it was judged."""
+    grown = notebooks.decision(NOW - timedelta(hours=1), 2)
+    return {notebooks.GREW: {**grown, "keep": True, "verdict": JUDGED}}
+
+
+def test_what_became_of_a_rescale_is_told(cluster: FakeCluster) -> None:
+    notebooks.keeps(cluster, **judged())
+    rows = words(sluice("history", "clicks").stdout)
+    assert any(row.startswith(notebooks.GREW) and " Live - Harmful 11 exe" in row for row in rows)
+    told = words(sluice("explain", "clicks", "--decision", notebooks.GREW).stdout)
+    assert f"Effect Harmful: {JUDGED['reason']}" in told
+    other = sluice("explain", "clicks", "--decision", notebooks.GREW, "--policy", "static").stdout
+    assert "Effect" not in other
+
+
+@pytest.mark.parametrize("command", ["history", "explain"])
+def test_what_became_of_a_rescale_can_be_read_back(cluster: FakeCluster, command: str) -> None:
+    notebooks.keeps(cluster, **judged())
+    more = () if command == "history" else ("--decision", notebooks.GREW)
+    data = json.loads(sluice(command, "clicks", *more, "-o", "json").stdout)
+    told = data if command == "explain" else data["decisions"][0]
+    assert told["effect"] == JUDGED
+
+
+def test_harm_that_was_known_is_part_of_the_situation(cluster: FakeCluster) -> None:
+    harm = Harm(
+        at=NOW.timestamp() - 60,
+        decision="20260301T105000Z",
+        before=14,
+        executors=10,
+        arrival=95_000.0,
+        reason="the latency is 14.2 s",
+        undone=True,
+    )
+    after = notebooks.decision(NOW, 14, harms=(harm,))
+    notebooks.keeps(cluster, **{"20260301T120000Z": after})
+    told = words(sluice("explain", "clicks", "--decision", "20260301T120000Z").stdout)
+    assert "Harmful 14 -> 10 at 95.0k/s, decision 20260301T105000Z" in told
 
 
 def test_what_cannot_be_read_hides_nothing_else(cluster: FakeCluster) -> None:

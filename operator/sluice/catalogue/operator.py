@@ -113,6 +113,12 @@ DECISIONS = _job.counter(
 RESCALES = _job.counter(
     "sluice_job_rescales_total", "Changes of the executors that were decided, by their way", "path"
 )
+RESCALES_JUDGED = _job.counter(
+    "sluice_job_rescales_judged_total",
+    "Changes of the executors whose effect was judged when it had settled: Good, Harmful (these are undone), or "
+    "Inconclusive",
+    "verdict",
+)
 FORECAST = _job.gauge(
     "sluice_job_forecast_rows_per_second",
     "Load that is expected in five minutes (rate), and the range in which four of five lie (low, high)",
@@ -168,6 +174,7 @@ JOB_METRICS: tuple[Metric, ...] = (
     EXPECTED_RECOVERY,
     DECISIONS,
     RESCALES,
+    RESCALES_JUDGED,
     FORECAST,
     CAPACITY,
     PREDICTED_RECOVERY,

@@ -12,6 +12,7 @@ from sluice.console.cluster import Cluster, path_of
 from sluice.console.job import Job
 from sluice.console.trouble import NotNow, NotThere
 from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.judging import Verdict
 from sluice.core.deciding.storing import Record, record_from_data
 from sluice.errors import CorruptState
 from sluice.manifests import notebook
@@ -20,11 +21,12 @@ from sluice.ports import CONFIG_MAPS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A decision, and what it was made from."""
+    """A decision, what it was made from, and what became of it if it was judged."""
 
     id: str
     record: Record
     decision: Decision
+    verdict: Verdict | None = None
 
     @property
     def at(self) -> datetime:
@@ -91,4 +93,5 @@ def _made_again(id: str, stored: Mapping[str, Any]) -> Kept | Unreadable:
         record = record_from_data(stored)
     except (CorruptState, ValueError) as error:
         return Unreadable(id=id, why=str(error.__cause__ or error))
-    return Kept(id=id, record=record, decision=record.decided())
+    verdict = notebook.verdict_of(stored)
+    return Kept(id=id, record=record, decision=record.decided(), verdict=verdict)

@@ -11,6 +11,7 @@ from sluice.console.job import Job
 from sluice.console.page import Line, Page, Section, Tone
 from sluice.core.deciding.decision import Candidate, Decision, Policy
 from sluice.core.deciding.explain import expectations, figures, outcome
+from sluice.core.deciding.judging import Outcome, Verdict
 from sluice.core.deciding.policies.named import name_of, parameters_of
 from sluice.core.deciding.situation import Forecast, Situation
 from sluice.core.deciding.storing import Record
@@ -48,7 +49,7 @@ def page(explained: Explained, now: datetime) -> Page:
         sections=(
             Section("", tuple(_head(explained, now))),
             Section("Situation", tuple(_situation(situation))),
-            Section("Decision", tuple(_decision(situation, decision))),
+            Section("Decision", (*_decision(situation, decision), *_effect(explained))),
             Section("Candidates", tuple(_candidates(decision))),
         ),
     )
@@ -65,6 +66,7 @@ def data(explained: Explained) -> Json:
         "policy": name_of(record.policy),
         "parameters": parameters_of(record.policy),
         "decision": decision_data(decision),
+        "effect": effect_data(explained.kept.verdict),
         "candidates": [_candidate_data(one) for one in decision.candidates],
         "record": record.to_data(),
     }
@@ -82,7 +84,15 @@ def decision_data(decision: Decision) -> Json:
         "expectedLatency": decision.expected_latency,
         "expectedRecovery": decision.expected_recovery,
         "smallestRecovery": decision.smallest_recovery,
+        "undoes": decision.undoes,
     }
+
+
+def effect_data(verdict: Verdict | None) -> Json | None:
+    """What became of a decision, if it was judged."""
+    if verdict is None:
+        return None
+    return {"outcome": str(verdict.outcome), "reason": verdict.reason}
 
 
 def _head(explained: Explained, now: datetime) -> Iterator[Line]:
@@ -107,6 +117,11 @@ def _situation(situation: Situation) -> Iterator[Line]:
     told = f"{situation.executors} asked for, {situation.running} running, {allowed}"
     yield _line("Executors", told)
     yield _line("State", _state(situation))
+    for harm in situation.harms:
+        told = (
+            f"{harm.before} -> {harm.executors} at {_rate(harm.arrival)}, decision {harm.decision}"
+        )
+        yield _line("Harmful", told)
     targets = situation.targets
     if targets.latency is not None or targets.recovery is not None:
         told = f"latency {words.span(targets.latency)}, recovery {words.span(targets.recovery)}"
@@ -137,6 +152,14 @@ def _decision(situation: Situation, decision: Decision) -> Iterator[Line]:
         yield _line("Kept by", told, Tone.ODD)
     if expectations(decision):
         yield _line("Expected", expectations(decision))
+
+
+def _effect(explained: Explained) -> Iterator[Line]:
+    """What became of what was decided in fact."""
+    verdict = explained.kept.verdict
+    if verdict is not None and explained.other is None:
+        tone = Tone.ODD if verdict.outcome is Outcome.HARMFUL else Tone.PLAIN
+        yield _line("Effect", f"{verdict.outcome}: {verdict.reason}", tone)
 
 
 def _candidates(decision: Decision) -> Iterator[Line]:

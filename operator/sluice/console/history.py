@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.console import words
 from sluice.console.decisions import Kept, Unreadable, lack, remedy
-from sluice.console.explaining import decision_data
+from sluice.console.explaining import decision_data, effect_data
 from sluice.console.job import Job
 from sluice.console.page import Line, Page, Section, Tone
 from sluice.ports import Json
@@ -61,7 +61,7 @@ def data(history: History) -> Json:
 
 def _decisions(history: History, now: datetime) -> Iterator[Line]:
     if history.decisions:
-        yield Line(cells=("ID", "WHEN", "EXECUTORS", "PATH", "KEPT BY"), detail="REASON")
+        yield Line(cells=("ID", "WHEN", "EXECUTORS", "PATH", "KEPT BY", "EFFECT"), detail="REASON")
     for one in history.decisions:
         if isinstance(one, Unreadable):
             told = f"cannot be read: {one.why}"
@@ -79,6 +79,7 @@ def _decided(kept: Kept, now: datetime) -> Line:
         f"{before} -> {decision.executors}" if changes else str(before),
         decision.path.value if changes else words.NOTHING,
         decision.veto.guard if decision.veto is not None else words.NOTHING,
+        str(kept.verdict.outcome) if kept.verdict is not None else words.NOTHING,
     )
     return Line(
         cells=cells, detail=decision.reason, tone=Tone.TITLE if changes else Tone.PLAIN, toned=2
@@ -101,4 +102,10 @@ def _data(one: Kept | Unreadable) -> Json:
     if isinstance(one, Unreadable):
         return {"id": one.id, "unreadable": one.why}
     before = one.record.situation.executors
-    return {"id": one.id, "at": one.at.isoformat(), "from": before, **decision_data(one.decision)}
+    return {
+        "id": one.id,
+        "at": one.at.isoformat(),
+        "from": before,
+        **decision_data(one.decision),
+        "effect": effect_data(one.verdict),
+    }

@@ -27,7 +27,8 @@ class Decided:
 class Chosen:
     """How many executors, by which decision, and by which way they are to come.
 
-    `incarnation` is the driver that ran when it was decided: a restart is done when there is a later one.
+    `incarnation` is the driver that ran when it was decided: a restart is done when there is a later one. `undoes` is
+    the id of the decision whose harm is undone so.
     """
 
     executors: int
@@ -36,6 +37,7 @@ class Chosen:
     reason: str
     path: Path = Path.LIVE
     incarnation: int = 0
+    undoes: str | None = None
 
 
 def wanted_executors(job: StreamJob, chosen: Chosen | None) -> int:
@@ -62,6 +64,7 @@ def newly_chosen(job: StreamJob, chosen: Chosen | None, decided: Decided | None)
         reason=decided.decision.reason,
         path=decided.decision.path,
         incarnation=decided.incarnation,
+        undoes=decided.decision.undoes,
     )
 
 

@@ -40,7 +40,9 @@ def news(before: Record, after: Record) -> Iterator[News]:
     if after.chosen is not None and after.chosen != before.chosen:
         chosen = after.chosen
         told = f"Decision {chosen.decision}: {chosen.executors} executors, {chosen.path.lower()}: {chosen.reason}"
-        yield News(reason="Rescaling", message=told)
+        is_undo = chosen.undoes is not None
+        reason = "RescaleUndone" if is_undo else "Rescaling"
+        yield News(reason=reason, message=told, is_warning=is_undo)
     for recovery in after.recoveries.past[len(after.recoveries.past) - _newly(before, after) :]:
         yield News(reason="Recovered", message=_told_of(recovery))
     yield from _newly_failed(before, after)

@@ -1,7 +1,7 @@
 """The ConfigMap in which a job's models and decisions outlive the operator; people read it by `kubectl sluice explain`.
 
 data.memory     what was learned of the job, and what was wished for
-data.<id>       a decision: the newest, and the last ones that changed something
+data.<id>       a decision: the newest, and the last ones that changed something, with what became of these
 """
 
 import json
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sluice.core.application import StreamJob
+from sluice.core.deciding.judging import Outcome, Verdict
 from sluice.manifests import names
 
 Json = dict[str, Any]
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 CHANGES = 10
 """Decisions that changed something, of which the last are kept."""
 
-_MEMORY = "memory"
+_MEMORY, _VERDICT = "memory", "verdict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,22 @@ class Notebook:
         kept = {name: known for name, known in self.decisions.items() if known.get("keep")}
         last = dict(list(kept.items())[-CHANGES:])
         return Notebook(memory=self.memory, decisions={**last, id: {**decision, "keep": keep}})
+
+    def with_verdict(self, id: str, verdict: Verdict) -> "Notebook":
+        """With what became of a decision, if that is still kept."""
+        if id not in self.decisions:
+            return self
+        told = {"outcome": str(verdict.outcome), "reason": verdict.reason}
+        judged = {**self.decisions[id], _VERDICT: told}
+        return Notebook(memory=self.memory, decisions={**self.decisions, id: judged})
+
+
+def verdict_of(decision: Mapping[str, Any]) -> Verdict | None:
+    """What became of a decision that is kept, if it was judged; what cannot be read was not."""
+    told = decision.get(_VERDICT)
+    if not isinstance(told, Mapping) or told.get("outcome") not in frozenset(Outcome):
+        return None
+    return Verdict(Outcome(told["outcome"]), str(told.get("reason", "")))
 
 
 def name(job: str) -> str:

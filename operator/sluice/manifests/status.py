@@ -120,6 +120,7 @@ def _chosen(chosen: Chosen) -> Json:
         "reason": chosen.reason,
         "path": str(chosen.path),
         "incarnation": chosen.incarnation,
+        "undoes": chosen.undoes,
     }
 
 
@@ -135,6 +136,7 @@ def _read_chosen(chosen: Mapping[str, Any]) -> Chosen | None:
         reason=chosen.get("reason", ""),
         path=Path(chosen["path"]),
         incarnation=chosen.get("incarnation", 0),
+        undoes=chosen.get("undoes"),
     )
 
 

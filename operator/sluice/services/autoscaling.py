@@ -133,6 +133,7 @@ class Autoscaler:
         return job.scaling.interval.total_seconds()
 
     async def _decide_now(self, job: StreamJob, course: Course, now: datetime) -> None:
+        course.judge(now.timestamp())
         situation = await self._situation(job, course, now)
         stored = Stored(
             situation=situation,
@@ -145,7 +146,7 @@ class Autoscaler:
         decided = _decided(course, decision, situation, now)
         changes = decision.executors != situation.executors
         course.notebook = course.notebook.with_decision(decided.id, stored.to_data(), keep=changes)
-        course.watcher.decided(decision, now.timestamp())
+        course.watcher.decided(decision, now.timestamp(), decided.id)
         await self._write_down(job, course)
         course.has_decided(decided, foreseen(situation))
         with logs.about(decision=decided.id):
@@ -179,6 +180,9 @@ class Autoscaler:
 
         known = await self._read(job)
         watcher = self._recalled(job, record, known, now)
+        for away in record.recoveries.past:
+            # What was learned may be older: whoever led before may not have come to write it down.
+            courses.know_absence(watcher, away.cause, away.began.timestamp())
         watcher.history = await self._history(job.key, now)
         return Course(
             uid=job.uid,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sluice.core import autoscaling
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided, wanted_executors
+from sluice.core.deciding.judging import Outcome
 from sluice.core.foreseen import Foreseen
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.remembering import memory_of
@@ -45,12 +46,13 @@ _PROFILES = "profiles"
 
 @dataclass
 class Tally:
-    """What was decided so far: by outcome and guard, and by the way of a rescale."""
+    """What was decided so far: by outcome and guard, by the way of a rescale, and by what that was."""
 
     decisions: Counter[tuple[str, str]] = field(
         default_factory=lambda: Counter({("changed", ""): 0, ("held", ""): 0})
     )
     rescales: Counter[Path] = field(default_factory=lambda: Counter(dict.fromkeys(Path, 0)))
+    judged: Counter[Outcome] = field(default_factory=lambda: Counter(dict.fromkeys(Outcome, 0)))
 
     def count(self, decided: Decided) -> None:
         """One more decision."""
@@ -118,6 +120,12 @@ class Course:
         self.watcher.saw(self.sight.scrape, at)
         self.watcher.history = thinned(self.watcher.history, at - FINE)
 
+    def judge(self, now: float) -> None:
+        """Judge the last rescale, if it is time, and keep the verdict with its decision."""
+        for judged in self.watcher.judge(now):
+            self.tally.judged[judged.verdict.outcome] += 1
+            self.notebook = self.notebook.with_verdict(judged.decision, judged.verdict)
+
     def has_decided(self, decided: Decided, expected: Foreseen) -> None:
         """Take in the newest decision, and what was foreseen with it."""
         self.decided, self.foreseen = decided, expected
@@ -147,6 +155,7 @@ class Course:
                 self.watcher.failed(Cause.DRIVER_LOSS, at)
             case _:
                 self.watcher.failed(Cause.RESCALE_RESTART, at)
+        know_absence(self.watcher, cause, at)
 
     def _notice_lost_executors(self, before: Sight | None, at: float) -> None:
         """Fewer than were asked for, where all were there before."""
@@ -167,6 +176,17 @@ class Course:
             self.watcher.experience = replace(
                 self.watcher.experience, models=replace(models, capacity=capacity)
             )
+
+
+def know_absence(watcher: Watcher, cause: Away, at: float) -> None:
+    """What an absence of the driver says of the effects of rescales; one that it knows says nothing new."""
+    match cause:
+        case Away.SPEC_CHANGE:
+            watcher.reconfigured(at)
+        case Away.RESCALE:
+            pass
+        case _:
+            watcher.spoiled(f"{cause} meanwhile", at)
 
 
 def taught(memory: Mapping[str, Any]) -> tuple[str, ...]:

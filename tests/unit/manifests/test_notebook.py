@@ -1,6 +1,9 @@
 """What is kept of decisions, in which order, and what becomes of a notebook that somebody else wrote."""
 
-from sluice.manifests.notebook import CHANGES, Notebook, notebook_map, read_notebook
+import pytest
+
+from sluice.core.deciding.judging import Outcome, Verdict
+from sluice.manifests.notebook import CHANGES, Notebook, notebook_map, read_notebook, verdict_of
 from tests.support.jobs import job
 
 
@@ -20,6 +23,21 @@ def test_the_last_changes_are_kept_beside_the_newest() -> None:
         *(f"d{number:02}" for number in range(5, CHANGES + 5)),
         "newest",
     ]
+
+
+def test_a_verdict_is_kept_with_its_decision_and_goes_with_it() -> None:
+    verdict = Verdict(Outcome.HARMFUL, "the latency is 14.2 s")
+    book = (
+        Notebook().with_decision("d1", {"reason": "fewer"}, keep=True).with_verdict("d1", verdict)
+    )
+    again = read_notebook(notebook_map(job(), book))
+    assert verdict_of(again.decisions["d1"]) == verdict
+    assert again.with_verdict("gone", verdict) == again
+
+
+@pytest.mark.parametrize("told", [None, "Harmful", {}, {"outcome": "Splendid"}])
+def test_a_verdict_that_cannot_be_read_is_none(told: object) -> None:
+    assert verdict_of({"reason": "fewer", "verdict": told}) is None
 
 
 def test_what_is_written_reads_back_equal() -> None:

@@ -6,10 +6,14 @@ from datetime import timedelta
 import pytest
 
 from sluice.core.deciding.decision import Veto
+from sluice.core.deciding.harms import Harm
+from sluice.core.deciding.judging import Growth, Reading, Trial
 from sluice.core.foreseen import Foreseen
+from sluice.core.learning.effects import Effects
 from sluice.core.modelling.rescaling import Path
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries
+from sluice.services.courses import Course
 from tests.support.courses import course, decided
 from tests.support.jobs import NOW, job
 
@@ -35,6 +39,43 @@ def test_what_has_not_happened_yet_is_told_as_none_so_that_its_first_time_counts
     assert tally.decisions == {("held", ""): 0, ("changed", ""): 0}
     assert tally.rescales == {Path.LIVE: 0, Path.RESTART: 0}
     assert set(tally.rescales) == set(Path)
+
+
+def rescaled() -> Course:
+    """A course that has done harm an hour ago, and awaits the effect of a rescale a minute ago."""
+    seen, now = course(executors=4), NOW.timestamp()
+    reading = Reading(arrival=1000.0, latency=4.0, growth=Growth(low=0.0, high=0.0))
+    harm = Harm(
+        at=now - 3600, decision="d0", before=4, executors=2, arrival=900.0, reason="", undone=True
+    )
+    trial = Trial(at=now - 60, decision="d1", former=6, executors=4, before=reading)
+    seen.watcher.effects = Effects(trial=trial, harms=(harm,))
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_remembered", "verdict"),
+    [
+        (Cause.SPEC_CHANGE, False, "the job was changed"),
+        (Cause.RESCALE, True, None),
+        (Cause.PLANNED_MOVE, True, "PlannedMove meanwhile"),
+        (Cause.DRIVER_LOSS, True, "DriverLoss meanwhile"),
+        (Cause.NODE_LOSS, True, "DriverLoss meanwhile"),
+    ],
+)
+def test_a_changed_job_forgets_harm_and_any_other_absence_leaves_the_last_effect_unknown(
+    cause: Cause, is_remembered: bool, verdict: str | None
+) -> None:
+    seen = rescaled()
+    recoveries = Recoveries().begun(cause, 2, NOW, NOW)
+    seen.follow(
+        job(executors={"initial": 4, "max": 8}),
+        replace(Record(), recoveries=recoveries),
+        NOW.timestamp(),
+    )
+    told = [judged.verdict.reason for judged in seen.watcher.judge(NOW.timestamp() + 1)]
+    assert bool(seen.watcher.effects.harms) is is_remembered
+    assert told == ([] if verdict is None else [verdict])
 
 
 @pytest.mark.parametrize(

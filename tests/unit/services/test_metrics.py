@@ -13,6 +13,7 @@ from sluice import catalogue
 from sluice.catalogue.metric import Type
 from sluice.core.application import JobKey
 from sluice.core.deciding.decision import Veto
+from sluice.core.deciding.judging import Outcome
 from sluice.errors import ClusterUnavailable, Conflict
 from sluice.ports import STREAM_JOBS
 from sluice.services.autoscaling import Autoscaler
@@ -116,6 +117,7 @@ def scaled() -> Course:
     expected = replace(kept.decision, expected_latency=1.25, expected_recovery=70.5)
     seen.has_decided(replace(kept, decision=expected), FORESEEN)
     seen.predicted_recovery = 38.5
+    seen.tally.judged[Outcome.HARMFUL] += 1
     return seen
 
 
@@ -169,6 +171,10 @@ def told_job() -> Told:
             {("", "changed"): 1, ("", "held"): 0, ("cool-down", "kept"): 1},
         ),
         ("sluice_job_rescales_total", {("Live",): 1, ("Restart",): 0}),
+        (
+            "sluice_job_rescales_judged_total",
+            {("Good",): 0, ("Harmful",): 1, ("Inconclusive",): 0},
+        ),
         (
             "sluice_job_forecast_rows_per_second",
             {("rate",): 900, ("low",): 800, ("high",): 1000},

@@ -231,6 +231,7 @@ class ChosenStatus(Model):
     reason: str = Field("", description="Why.")
     path: str = Field("Live", description="The way: Live or Restart.")
     incarnation: int = Field(0, description="The driver that ran then.")
+    undoes: str | None = Field(None, description="Id of the decision whose harm is undone so.")
 
 
 class DecisionStatus(Model):

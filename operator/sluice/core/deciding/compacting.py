@@ -40,7 +40,7 @@ MOST_CAPACITIES, MOST_SCALE_OUTS = 96, 40
 WISHES = 7200.0
 """Seconds for which former wishes are remembered."""
 
-MOST_HARMS = 20
+MOST_HARMS = 10
 """Harmful rescales that are remembered: each takes ten minutes at least."""
 
 

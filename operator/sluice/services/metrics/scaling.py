@@ -23,6 +23,11 @@ def _rescales(course: Course) -> Iterator[Labelled]:
         yield (str(path),), count
 
 
+def _judged(course: Course) -> Iterator[Labelled]:
+    for outcome, count in dict(course.tally.judged).items():
+        yield (str(outcome),), count
+
+
 def _forecast(course: Course) -> Iterator[Labelled]:
     return _band(course.foreseen.load)
 
@@ -45,6 +50,7 @@ def _predicted(course: Course) -> Iterator[Labelled]:
 READERS: tuple[tuple[Metric, Callable[[Course], Iterator[Labelled]]], ...] = (
     (catalogue.DECISIONS, _decisions),
     (catalogue.RESCALES, _rescales),
+    (catalogue.RESCALES_JUDGED, _judged),
     (catalogue.FORECAST, _forecast),
     (catalogue.CAPACITY, _capacity),
     (catalogue.PREDICTED_RECOVERY, _predicted),

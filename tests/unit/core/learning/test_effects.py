@@ -7,8 +7,13 @@ import pytest
 
 from sluice.core.deciding.harms import REMEMBERED, Harm
 from sluice.core.deciding.judging import Growth, Outcome, Reading, Trial, Verdict
+from sluice.core.deciding.situation import Bounds
 from sluice.core.learning.effects import Effects, Judged, effects_from_data
+from sluice.core.learning.remembering import memory_of, recalled
+from sluice.core.learning.terms import Terms
+from sluice.core.learning.watching import Watcher
 from sluice.core.series import NoData
+from sluice.errors import CorruptState
 
 CALM = Reading(arrival=1000.0, latency=4.0, growth=Growth(low=-10.0, high=10.0))
 LATE = replace(CALM, latency=14.0)
@@ -107,3 +112,30 @@ def test_harm_keeps_its_record() -> None:
     (harm,) = harmful(Effects().tried(trial())).harms
     assert isinstance(harm, Harm)
     assert "the latency is 14.0 s (4.0 s before, the bound is 10.0 s)" in harm.reason
+
+
+def watcher() -> Watcher:
+    """A watcher that has done harm, and awaits the effect of another rescale."""
+    effects = harmful(Effects().tried(trial())).told().tried(trial(9, 1400.0, "d2"))
+    terms = Terms(bounds=Bounds(smallest=1, largest=12))
+    return Watcher(terms=terms, executors=9, effects=effects)
+
+
+def recalled_from(memory: object) -> Watcher:
+    return recalled(json.loads(json.dumps(memory)), watcher().terms, 9, 2000.0)
+
+
+def test_a_memory_has_the_effects_and_that_of_an_older_release_none() -> None:
+    memory = memory_of(watcher())
+    assert recalled_from(memory).effects == watcher().effects
+    del memory["effects"]
+    assert recalled_from(memory).effects == Effects()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [7, {}, {"trial": None, "harms": [{"at": "yesterday"}]}, {"trial": {"at": 1}, "harms": []}],
+)
+def test_effects_that_cannot_be_read_are_refused(broken: object) -> None:
+    with pytest.raises(CorruptState, match="it is learned anew"):
+        recalled_from({**memory_of(watcher()), "effects": broken})
