@@ -770,7 +770,7 @@ PROFILE_ROWS: tuple[Row, ...] = (
         *("spec.executors", "names the same twice; remove one"),
     ),
     _profile(
-        "executors are numbers", {"executors": ["two"]}, "spec.executors[0]", "two", "integer"
+        "executors are numbers", {"executors": ["two"]}, "spec.executors[0]", "string", "integer"
     ),
     _profile(
         "a profile may cost something",
