@@ -1,7 +1,7 @@
 """Which batches are cold: those that an executor joined since an earlier batch began."""
 
 from sluice.agent.batches import Crew
-from tests.agent.building import BEGIN, trigger
+from tests.agent.building import BEGIN, kafka, trigger
 
 
 def colds(crew: Crew, *starts: int, seconds: float = 5.0) -> list[bool]:
@@ -58,3 +58,11 @@ def test_an_executor_whose_joining_is_not_told_counts_from_its_first_sight() -> 
     crew = Crew().with_executors({"1": BEGIN}).with_executors({"1": BEGIN + 60})
 
     assert colds(crew, 10, 20) == [True, False]
+
+
+def test_a_batch_tells_its_offsets_where_all_sources_count_them() -> None:
+    compacted = trigger(rows=20, sources=[kafka(100, 400, 900, rows=20)])
+    assert Crew().batch_of(compacted).offsets == 300
+    first = trigger(rows=20, sources=[kafka(None, 400, 900, rows=20)])
+    assert Crew().batch_of(first).offsets is None
+    assert Crew().batch_of(trigger(rows=20)).offsets is None

@@ -105,6 +105,19 @@ def test_what_is_unknown_is_left_out() -> None:
     assert "sluice_query_backlog_rows" not in text
 
 
+def test_a_batch_without_rows_does_not_hide_how_old_the_newest_event_is() -> None:
+    idle = trigger(batch=2, at=20, rows=0, sources=[kafka(150, 150, 200, 0)])
+
+    text = exposition.render(snapshot("orders", busy().with_progress(idle)), BEGIN + 40)
+
+    lag = next(
+        line
+        for line in text.splitlines()
+        if line.startswith("sluice_query_event_time_lag_seconds{")
+    )
+    assert float(lag.rpartition(" ")[2]) == pytest.approx(35)
+
+
 def test_labels_survive_any_name() -> None:
     name = 'a "quoted"\\ name\nin two lines'
 

@@ -206,6 +206,21 @@ def test_a_driver_whose_lease_was_taken_is_ended(
         _wait("its last word", lambda: "uid-7/2 holds it" in running.last_word())
 
 
+def test_the_word_is_left_before_the_driver_goes(
+    pyz: Path, tmp_path: Path, leases: LeaseServer
+) -> None:
+    with driver(pyz, tmp_path, leases) as running:
+        running.wait_until_begun()
+        word = tmp_path / "driver-1" / "word"
+        os.mkfifo(word)
+        leases.edit(holderIdentity="uid-7/2")
+        _wait("the end of the child", lambda: not running.child_lives())
+        time.sleep(0.5)
+        assert running.process.poll() is None  # for nobody has read the word
+        assert "uid-7/2 holds it" in word.read_text()
+        assert running.process.wait(30) == -signal.SIGKILL
+
+
 def test_an_edit_that_leaves_the_holder_changes_nothing(
     pyz: Path, tmp_path: Path, leases: LeaseServer
 ) -> None:

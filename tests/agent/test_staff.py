@@ -3,6 +3,11 @@
 from typing import Any
 from unittest.mock import Mock
 
+import pytest
+
+from sluice.agent import staff as staffs
+from sluice.agent.executors import Work
+from sluice.agent.roster import Entry
 from sluice.agent.staff import Staff
 from tests.agent.building import BEGIN, trigger
 
@@ -76,3 +81,102 @@ def test_a_spark_that_does_not_tell_what_executors_did_leaves_it_unknown() -> No
     staff.look(BEGIN)
 
     assert staff.task_seconds is None
+    assert staff.work is None
+
+
+class Listed:
+    """A status store's list, with the tasks that each executor has completed."""
+
+    def __init__(self) -> None:
+        self.joined: dict[str, float] = {}
+        self.tasks: dict[str, int] = {}
+
+    def has(self, at: float, **tasks: int) -> None:
+        """From a moment on it has these executors, named e1 and so on here, with so many tasks."""
+        for name, count in tasks.items():
+            self.joined.setdefault(name[1:], at)
+            self.tasks[name[1:]] = count
+
+    def entries(self) -> list[Entry]:
+        return [Entry(id, self.joined[id], 1.0, tasks) for id, tasks in self.tasks.items()]
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> Listed:
+    """The list that the staff reads."""
+    roster = Listed()
+    monkeypatch.setattr(staffs, "roster_of", lambda _: roster)
+    return roster
+
+
+def test_an_executor_is_compared_with_what_all_did_since_it_joined(listed: Listed) -> None:
+    backend, staff = Backend("1"), Staff()
+    staff.join(context_of(backend))
+    listed.has(BEGIN, e1=0)
+    staff.look(BEGIN)
+    staff.batch(trigger(batch=0, at=1, rows=9))
+    backend.ids = ("1", "2")
+    listed.has(BEGIN + 5, e1=40, e2=0)
+    staff.look(BEGIN + 5)
+    for number in range(1, 4):
+        staff.batch(trigger(batch=number, at=10 * number, rows=9))
+    listed.has(BEGIN + 5, e1=97)
+    staff.look(BEGIN + 35)
+
+    assert staff.work == (
+        Work(id="1", joined=BEGIN, tasks=97, batches=4, tasks_of_all=97),
+        Work(id="2", joined=BEGIN + 5, tasks=0, batches=3, tasks_of_all=57),
+    )
+
+
+def test_a_batch_that_was_in_flight_or_had_no_rows_is_no_chance_for_an_executor(
+    listed: Listed,
+) -> None:
+    backend, staff = Backend("1"), Staff()
+    staff.join(context_of(backend))
+    listed.has(BEGIN + 5, e1=0)
+    staff.look(BEGIN + 5)
+    staff.batch(trigger(batch=0, at=4, seconds=3, rows=9))
+    staff.batch(trigger(batch=1, at=8, rows=0))
+    staff.look(BEGIN + 10)
+
+    assert staff.work == (Work(id="1", joined=BEGIN + 5, tasks=0, batches=0, tasks_of_all=0),)
+
+
+def test_the_tasks_of_one_that_left_stay_and_it_is_told_of_no_more(listed: Listed) -> None:
+    backend, staff = Backend("1", "2"), Staff()
+    staff.join(context_of(backend))
+    listed.has(BEGIN, e1=0, e2=0)
+    staff.look(BEGIN)
+    listed.has(BEGIN, e1=30, e2=12)
+    backend.ids = ("1",)
+    staff.look(BEGIN + 5)
+
+    assert staff.work == (Work(id="1", joined=BEGIN, tasks=30, batches=0, tasks_of_all=42),)
+
+
+def test_one_that_is_not_listed_yet_is_told_of_by_the_next_look(listed: Listed) -> None:
+    backend, staff = Backend("1"), Staff()
+    staff.join(context_of(backend))
+    assert staff.look(BEGIN) == ("1",)
+    assert not staff.work
+    listed.has(BEGIN, e1=2)
+    staff.look(BEGIN + 5)
+
+    assert staff.work == (Work(id="1", joined=BEGIN, tasks=2, batches=0, tasks_of_all=2),)
+
+
+def test_the_work_in_another_context_begins_anew(listed: Listed) -> None:
+    staff = Staff()
+    staff.join(context_of(Backend("1", "2")))
+    listed.has(BEGIN, e1=0, e2=0)
+    staff.look(BEGIN)
+    listed.has(BEGIN, e1=30, e2=12)
+    staff.look(BEGIN + 5)
+    staff.join(context_of(Backend("1")))
+    assert staff.work is None
+    listed.joined, listed.tasks = {}, {}
+    listed.has(BEGIN + 9, e1=4)
+    staff.look(BEGIN + 10)
+
+    assert staff.work == (Work(id="1", joined=BEGIN + 9, tasks=4, batches=0, tasks_of_all=4),)

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 from sluice.agent import state
 from sluice.agent.batches import Batch
+from sluice.agent.executors import Work
 from sluice.agent.records import Checkpoint, Pace, Record, Replaced
 from tests.agent.building import BEGIN, kafka, trigger
 from tests.agent.test_exposition import busy, snapshot
@@ -21,6 +22,7 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
         "registered": 2,
         "ids": ["1", "2"],
         "cpu": 12.5,
+        "work": None,
     }
     (query,) = document["queries"]
     assert query["error"] == {"class": "Boom", "message": "it broke"}
@@ -33,6 +35,16 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
     assert query["state"] == {"rows": 7, "bytes": 700, "partitions": 4, "provider": "rocksdb"}
     assert set(query["latencySeconds"]) == {"p50", "p95", "p99"}
     json.dumps(document)
+
+
+def test_the_work_of_each_executor_is_told_with_its_age() -> None:
+    work = Work(id="2", joined=BEGIN + 8.75, tasks=0, batches=5, tasks_of_all=57)
+    told = snapshot("orders")
+    told = replace(told, executors=replace(told.executors, work=(work,)))
+
+    assert state.document(told, BEGIN + 20)["executors"]["work"] == [
+        {"id": "2", "seconds": 11.2, "tasks": 0, "batches": 5, "tasksOfAll": 57}
+    ]
 
 
 def test_what_is_not_known_yet_is_null() -> None:
@@ -141,3 +153,14 @@ def test_what_a_profile_has_replaced_is_told_in_a_profile_only() -> None:
     told = state.document(profiled, BEGIN)["queries"]
     assert [query["profile"] for query in told] == [{"sink": "kafka", "kind": "dropped"}, None]
     assert "profile" not in state.document(plain, BEGIN)["queries"][0]
+
+
+def test_offsets_of_a_batch_are_told_where_they_are_not_its_rows() -> None:
+    record = with_batches("orders", 1)
+    (batch,) = record.recent
+    record = record.with_recent(replace(batch, id=2, offsets=batch.rows))
+    record = record.with_recent(replace(batch, id=3, offsets=9e6))
+
+    (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
+
+    assert [one.get("offsets") for one in query["batches"]] == [None, None, 9e6]

@@ -167,6 +167,7 @@ def test_queries_are_seen_however_started_and_sigterm_ends_a_looping_main(
     assert state["phase"] == "running"
     assert (state["executors"]["target"], state["executors"]["ids"]) == (2, [])
     assert state["executors"]["cpu"] is None
+    assert state["executors"]["work"] == []
     failing = queries(state)["failing"]
     assert (failing["active"], failing["error"]["class"]) == (False, "USER_RAISED_EXCEPTION")
     assert "too big" in failing["error"]["message"]
@@ -266,6 +267,10 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
             "a new executor", lambda state: state["executors"]["ids"] == ["0", "2"]
         )
         warm = program.wait_for("a batch on it", lambda state: crews(state)[-1:] == [(2, False)])
+        used = program.wait_for(
+            "tasks on both after a batch of theirs",
+            lambda state: all(one["tasks"] and one["batches"] for one in work(state).values()),
+        )
 
     assert before["executors"]["target"] == 1
     assert answer == {"target": 1, "registered": 1, "decommissioning": ["1"]}
@@ -282,6 +287,10 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
         1,
         None,
     )
+    old, new = work(used)["0"], work(used)["2"]
+    assert old["seconds"] > new["seconds"]
+    assert old["batches"] > new["batches"]
+    assert old["tasksOfAll"] > new["tasksOfAll"] >= new["tasks"]
 
 
 def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path: Path) -> None:
@@ -295,6 +304,11 @@ def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path
     assert answer == {"decommissioning": ["0"]}
     assert after["executors"]["target"] == 2
     assert queries(after)["scaled"]["error"] is None
+
+
+def work(state: Any) -> dict[str, dict[str, Any]]:
+    """What each executor did, by its id."""
+    return {one["id"]: one for one in state["executors"]["work"]}
 
 
 def crews(state: Any) -> list[tuple[int, bool]]:

@@ -7,10 +7,10 @@ executor that begins with the program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sluice.agent.progress import Progress
+from sluice.agent.progress import Progress, SourceProgress
 
 MOST_KEPT = 60
 """Batches of a query; at one a second those of the last minute."""
@@ -20,7 +20,10 @@ DRIVER = "driver"
 
 @dataclass(frozen=True)
 class Batch:
-    """One committed batch; executors are those that could be given tasks when it ended."""
+    """One committed batch; executors are those that could be given tasks when it ended.
+
+    `offsets` are those that it read, which a limit of rows counts; None if a source does not count rows.
+    """
 
     id: int
     started_at: float
@@ -29,6 +32,7 @@ class Batch:
     executors: int
     cold: bool
     processed_rows_per_second: float | None
+    offsets: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,17 @@ class Crew:
             executors=len(self.joined) - 1,
             cold=any(not self._is_warm(id, progress.timestamp) for id in self.joined),
             processed_rows_per_second=progress.processed_rows_per_second,
+            offsets=_offsets(progress.sources),
         )
 
     def _is_warm(self, id: str, instant: float) -> bool:
         return id in self.warm and self.warm[id] <= instant
+
+
+def _offsets(sources: Sequence[SourceProgress]) -> float | None:
+    spans = [
+        source.end - source.start
+        for source in sources
+        if source.start is not None and source.end is not None
+    ]
+    return sum(spans) if spans and len(spans) == len(sources) and min(spans) >= 0 else None

@@ -14,12 +14,31 @@ _SCALING_BACKEND = "org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBac
 
 
 @dataclass(frozen=True)
+class Work:
+    """What an executor did: the instant at which it joined, in seconds since 1970, and the tasks that it has completed.
+
+    `batches` with rows have begun and been committed since it joined; all executors have completed `tasks_of_all` in
+    that time.
+    """
+
+    id: str
+    joined: float
+    tasks: int
+    batches: int
+    tasks_of_all: int
+
+
+@dataclass(frozen=True)
 class Executors:
-    """The executors wanted and those that can be given tasks; seconds for which all so far had a task."""
+    """The executors wanted and those that can be given tasks; seconds for which all so far had a task.
+
+    `work` is what those did; None where Spark does not tell.
+    """
 
     target: int | None = None
     ids: tuple[str, ...] = ()
     task_seconds: float | None = None
+    work: tuple[Work, ...] | None = None
 
 
 class CannotScaleError(Exception):

@@ -146,11 +146,15 @@ class Keeper:
         return True
 
     def _end(self, why: str) -> None:
-        """Kill the JVM, then the program. The word is left first: nothing may come between."""
-        processes.kill_family(self._driver)
+        """Kill the JVM, leave word, kill the program. Until then the program stands still: it can neither write nor
+        leave a word of its own, and its container, which takes this process with it, is still there.
+        """
+        processes.freeze(self._driver)
+        processes.kill_descendants(self._driver)
         farewell.write(
             "Fenced", f"the driver was ended, it may not write its checkpoint any more: {why}"
         )
+        processes.kill_family(self._driver)
         os._exit(97)
 
 

@@ -60,7 +60,7 @@ def _watermark_lag(record: Record, now: float) -> float | None:
 
 
 def _event_time_lag(record: Record, now: float) -> float | None:
-    newest = record.last_batch.event_time_max if record.last_batch else None
+    newest = record.newest_event_time
     return None if newest is None else now - newest
 
 
@@ -140,7 +140,7 @@ QUERY_METRICS = (
     QueryMetric(
         "sluice_query_event_time_lag_seconds",
         GAUGE,
-        "Age of the newest event time in the last batch",
+        "Age of the newest event time in the last batch that had rows",
         _event_time_lag,
     ),
     QueryMetric(

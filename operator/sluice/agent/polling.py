@@ -90,7 +90,10 @@ class Poller:
                 phase=RUNNING if started else before.phase,
                 application=self._spark.application(),
                 executors=replace(
-                    before.executors, ids=registered, task_seconds=self._staff.task_seconds
+                    before.executors,
+                    ids=registered,
+                    task_seconds=self._staff.task_seconds,
+                    work=self._staff.work,
                 ),
                 records=records,
             )

@@ -9,9 +9,24 @@ import signal
 
 def kill_family(driver: int) -> None:
     """SIGKILL what the driver has started, then the driver: a JVM without its parent goes on for a while."""
-    for process in [*_descendants(driver), driver]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    kill_descendants(driver)
+    _send(signal.SIGKILL, driver)
+
+
+def kill_descendants(driver: int) -> None:
+    """SIGKILL what the driver has started."""
+    for process in _descendants(driver):
+        _send(signal.SIGKILL, process)
+
+
+def freeze(process: int) -> None:
+    """Let a process stand still, until it is killed."""
+    _send(signal.SIGSTOP, process)
+
+
+def _send(what: signal.Signals, process: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, what)
 
 
 def _descendants(process: int) -> list[int]:

@@ -80,6 +80,7 @@ class Record:
     failures: int = 0
     last: Progress | None = None
     last_batch: Progress | None = None
+    newest_event_time: float | None = None
     batches: int = 0
     recent: tuple[Batch, ...] = ()
     input_rows: float = 0.0
@@ -97,7 +98,7 @@ class Record:
 
     def with_progress(self, progress: Progress) -> Record:
         """Fold one trigger in; the triggers come in order."""
-        record = replace(self._with_arrivals(progress), in_batch_since=None)
+        record = self._with_arrivals(progress)
         return record._with_batch(progress) if progress.is_batch else record
 
     def with_recent(self, batch: Batch) -> Record:
@@ -120,6 +121,7 @@ class Record:
             active=True,
             failure=None,
             curves=curves,
+            newest_event_time=None,
             layout=None,
             pace=None,
             checkpoint=None,
@@ -179,13 +181,15 @@ class Record:
         if grown and all(curve.samples for curve in grown):
             growth = sum(_growth(before, grown[index]) for index, before in enumerate(curves))
             arrived = (arrived or 0.0) + growth
-        return replace(self, last=progress, curves=grown, arrived_rows=arrived)
+        return replace(self, last=progress, curves=grown, arrived_rows=arrived, in_batch_since=None)
 
     def _with_batch(self, progress: Progress) -> Record:
-        output = progress.output_rows
+        output, newest = progress.output_rows, progress.event_time_max
         return replace(
             self,
             last_batch=progress,
+            # A batch without rows, as one that only moves the watermark, says nothing of event times.
+            newest_event_time=self.newest_event_time if newest is None else newest,
             latency=self._with_latencies(progress),
             batches=self.batches + 1,
             input_rows=self.input_rows + progress.rows,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice.agent import kafka
-from sluice.agent.bulk import Bulk
+from sluice.agent.bulk import Bulk, Counter
 from sluice.agent.reading import Query
 from sluice.agent.records import Replaced
 
@@ -40,7 +40,8 @@ class Spark:
         self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         self._queries: dict[str, Query] = {}
         self._application: tuple[Any, Application] | None = None
-        self._bulk: tuple[Any, Bulk] | None = None
+        self._bulk: Bulk | None = None
+        self._counter: tuple[Any, Counter] | None = None
 
     def add_session(self, session: Any) -> None:
         """Remember a session that the program made."""
@@ -93,13 +94,16 @@ class Spark:
         """Learn of queries that were started past pyspark's writer; tell whether all known ones run."""
         with self._lock:
             sessions, known = list(self._sessions), len(self._queries)
-        if self.context() is None:
+        context = self.context()
+        if context is None:
             return False
-        active = [session._jsparkSession.streams().active() for session in sessions]
+        if self._counter is None or self._counter[0] is not context:
+            self._counter = (context, Counter(context._jvm))
+        java_sessions = [session._jsparkSession for session in sessions]
         # Reading an array of Java costs a call for each query, and there is rarely a new one.
-        if sum(len(queries) for queries in active) == known:
+        if sum(self._counter[1].count(session) for session in java_sessions) == known:
             return True
-        for java in (java for queries in active for java in queries):
+        for java in (java for session in java_sessions for java in session.streams().active()):
             self.add_query(java)
         return False
 
@@ -118,18 +122,23 @@ class Spark:
         context = self.context()
         if context is None or not queries:
             return {}
-        if self._bulk is None or self._bulk[0] is not context:
-            self._bulk = (context, Bulk(context._jvm))
-        codes = self._bulk[1].codes([query.java for query in queries])
+        bulk = self._bulk_of(context, queries)
+        codes = bulk.codes()
         new = [
-            query
-            for index, query in enumerate(queries)
-            if codes[index] not in (_NO_CODE, query.code)
+            place
+            for place, query in enumerate(queries)
+            if codes[place] not in (_NO_CODE, query.code)
         ]
-        texts = self._bulk[1].progress([query.java for query in new]) if new else []
-        for index, query in enumerate(queries):
-            query.code = codes[index]
-        return {query.run_id: texts[index] for index, query in enumerate(new)}
+        texts = bulk.progress(new) if new else []
+        for place, query in enumerate(queries):
+            query.code = codes[place]
+        return {queries[place].run_id: text for place, text in zip(new, texts, strict=True)}
+
+    def _bulk_of(self, context: Any, queries: Sequence[Query]) -> Bulk:
+        java = [query.java for query in queries]
+        if self._bulk is None or not self._bulk.is_of(java):
+            self._bulk = Bulk(context._jvm, java)
+        return self._bulk
 
     def offsets_by_time(self, run_id: str, source: str) -> kafka.OffsetsByTime:
         """Open a Kafka source of a known run, to ask for its offsets by time."""

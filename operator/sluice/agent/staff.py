@@ -1,32 +1,33 @@
-"""The executors of the context that runs now: who is there since when, and for how long all of them worked.
-
-Spark's status store knows this of every executor, also of the last hundred that are gone. Its list is read on
-Java's side, as `bulk` reads queries, so that it costs the same few calls for any number of executors.
-"""
+"""The executors of the context that runs now: who is there since when, and what each of them and all have done."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import executors, logs
-from sluice.agent.batches import DRIVER, Batch, Crew
-from sluice.agent.bulk import Functions
+from sluice.agent import executors
+from sluice.agent.batches import Batch, Crew
+from sluice.agent.executors import Work
 from sluice.agent.progress import Progress
-
-_SUMMARY = "org.apache.spark.status.api.v1.ExecutorSummary"
+from sluice.agent.roster import Roster, roster_of
 
 
 class Staff:
-    """Follows one context at a time; the seconds worked go on from one to the next."""
+    """Follows one context at a time; the seconds worked go on from one to the next.
+
+    `work` is what the executors did that can be given tasks; None where Spark does not tell.
+    """
 
     def __init__(self) -> None:
         self._watch: executors.Watch | None = None
-        self._roster: _Roster | None = None
+        self._roster: Roster | None = None
         self._crew = Crew()
         self._names = ""
         self._worked: dict[str, float] = {}
         self._worked_before = 0.0
+        self._tally = _Tally()
         self.task_seconds: float | None = None
+        self.work: tuple[Work, ...] | None = None
 
     def is_of(self, context: Any) -> bool:
         """Tell whether this is the context that is followed."""
@@ -38,9 +39,9 @@ class Staff:
 
     def join(self, context: Any) -> None:
         """Follow another context, whose executors are new."""
-        self._watch, self._roster, self._crew = executors.Watch(context), _roster(context), Crew()
+        self._watch, self._roster, self._crew = executors.Watch(context), roster_of(context), Crew()
         self._worked_before += sum(self._worked.values())
-        self._worked = {}
+        self._worked, self._tally, self.work = {}, _Tally(), None
 
     def has_changed(self) -> bool:
         """Tell whether somebody came or went: a new executor must be known when its first batch ends."""
@@ -51,7 +52,7 @@ class Staff:
     def look(self, now: float) -> tuple[str, ...]:
         """Return the ids of the executors that can be given tasks, oldest first."""
         ids = self._watch.registered() if self._watch else ()
-        joined = self._read() if self._roster else {}
+        joined = self._read(ids) if self._roster else {}
         self._crew = self._crew.with_executors({id: joined.get(id, now) for id in ids})
         return ids
 
@@ -59,57 +60,64 @@ class Staff:
         """Describe a batch that was just committed."""
         batch = self._crew.batch_of(progress)
         self._crew = self._crew.with_batch(progress)
+        self._tally.saw(batch)
         return batch
 
-    def _read(self) -> dict[str, float]:
-        """Note how long each executor worked, and return when it joined."""
+    def _read(self, ids: tuple[str, ...]) -> dict[str, float]:
+        """Note what each executor did, and return when it joined."""
         entries = self._roster.entries() if self._roster else []
-        self._worked.update({id: worked for id, _, worked in entries})
+        self._worked.update({entry.id: entry.worked for entry in entries})
         if self._worked:
             self.task_seconds = self._worked_before + sum(self._worked.values())
-        return {id: joined for id, joined, _ in entries}
+        joined = {entry.id: entry.joined for entry in entries}
+        # One that is too new for the list is told of by the next look.
+        known = {id: joined[id] for id in ids if id in joined}
+        self.work = self._tally.work(known, {entry.id: entry.tasks for entry in entries})
+        return joined
 
 
-class _Roster:
-    """The status store's list of executors."""
+@dataclass(frozen=True)
+class _Arrival:
+    """An executor at the first look at it: when it joined, and the tasks that others had completed by then."""
 
-    def __init__(self, context: Any) -> None:
-        jvm = context._jvm
-        functions = Functions(jvm)
-        added = functions.of_instance(_SUMMARY, "addTime", "java.util.Date")
-        text = functions.of_any("java.lang.String", "valueOf", "java.lang.String")
-        time = functions.of_instance("java.util.Date", "getTime", "long")
-        self._columns = (
-            functions.of_instance(_SUMMARY, "id", "java.lang.String"),
-            added.andThen(time).andThen(text),
-            functions.of_instance(_SUMMARY, "totalDuration", "long").andThen(text),
+    joined: float
+    by_others: int
+
+
+class _Tally:
+    """The tasks and the batches that there were since each executor joined.
+
+    Both are told as of one look, so that no batch is counted whose tasks are not.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, int] = {}
+        self._arrivals: dict[str, _Arrival] = {}
+        self._batches: dict[str, int] = {}
+
+    def saw(self, batch: Batch) -> None:
+        """Count a batch with rows for those that were there when it began."""
+        if batch.rows <= 0:
+            return
+        for id, arrival in self._arrivals.items():
+            if arrival.joined <= batch.started_at:
+                self._batches[id] = self._batches.get(id, 0) + 1
+
+    def work(self, joined: dict[str, float], tasks: dict[str, int]) -> tuple[Work, ...]:
+        """Describe those that are there; the tasks of those that are gone count for all."""
+        self._tasks.update(tasks)
+        total = sum(self._tasks.values())
+        for id, since in joined.items():
+            self._arrivals.setdefault(id, _Arrival(since, total - self._tasks[id]))
+        self._arrivals = {id: self._arrivals[id] for id in joined}
+        self._batches = {id: count for id, count in self._batches.items() if id in joined}
+        return tuple(
+            Work(
+                id=id,
+                joined=arrival.joined,
+                tasks=self._tasks[id],
+                batches=self._batches.get(id, 0),
+                tasks_of_all=total - arrival.by_others,
+            )
+            for id, arrival in self._arrivals.items()
         )
-        self._joining = jvm.java.util.stream.Collectors.joining(",")
-        self._as_java = jvm.scala.jdk.javaapi.CollectionConverters.asJava
-        self._store = context._jsc.sc().statusStore()
-
-    def entries(self) -> list[tuple[str, float, float]]:
-        """Return the id of each executor, when it joined, and its seconds with a task.
-
-        The driver is in the list, but its seconds are those since its start.
-        """
-        listed = self._as_java(self._store.executorList(False))
-        ids, joined, worked = (
-            str(listed.stream().map(column).collect(self._joining)).split(",")
-            for column in self._columns
-        )
-        return [
-            (id, int(joined[index]) / 1000, int(worked[index]) / 1000)
-            for index, id in enumerate(ids)
-            if id and id != DRIVER
-        ]
-
-
-def _roster(context: Any) -> _Roster | None:
-    try:
-        roster = _Roster(context)
-        roster.entries()
-    except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
-        logs.write("info", "This Spark does not tell what executors did", error=repr(error)[:500])
-        return None
-    return roster

@@ -1,7 +1,8 @@
 """The document of `GET /v1/state`: version 1, camel case, seconds; what is not known is null, never 0.
 
 `executors.cpu` is the seconds for which tasks had a core, which is what Spark tells of all executors without a
-question to each; a task that waits for the network counts as well.
+question to each; a task that waits for the network counts as well. `executors.work` has those that can be given tasks:
+for how long each is there, and the tasks and the batches with rows since then, as of the last look at them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from sluice.agent import logs
 from sluice.agent.batches import MOST_KEPT, Batch
+from sluice.agent.executors import Work
 from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
 from sluice.agent.records import Checkpoint, Failure, Record, Replaced
@@ -41,6 +43,7 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
             "registered": len(snapshot.executors.ids),
             "ids": list(snapshot.executors.ids),
             "cpu": snapshot.executors.task_seconds,
+            "work": _work(snapshot.executors.work, now),
         },
         "queries": [
             {
@@ -51,6 +54,21 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
             for record in snapshot.records
         ],
     }
+
+
+def _work(work: Sequence[Work] | None, now: float) -> list[dict[str, Any]] | None:
+    if work is None:
+        return None
+    return [
+        {
+            "id": one.id,
+            "seconds": round(max(0.0, now - one.joined), 1),
+            "tasks": one.tasks,
+            "batches": one.batches,
+            "tasksOfAll": one.tasks_of_all,
+        }
+        for one in work
+    ]
 
 
 def _spark(snapshot: Snapshot) -> dict[str, Any] | None:
@@ -123,6 +141,7 @@ def _batches(record: Record, share: int) -> list[dict[str, Any]]:
 
 def _cost(batch: Batch) -> dict[str, Any]:
     rate = batch.processed_rows_per_second
+    has_gaps = batch.offsets is not None and batch.offsets != batch.rows
     return {
         "id": batch.id,
         "startedAt": logs.timestamp(batch.started_at),
@@ -131,6 +150,7 @@ def _cost(batch: Batch) -> dict[str, Any]:
         "executors": batch.executors,
         "cold": batch.cold,
         "processedRowsPerSecond": None if rate is None else round(rate, 1),
+        **({"offsets": batch.offsets} if has_gaps else {}),
     }
 
 
