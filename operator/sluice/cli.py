@@ -31,7 +31,8 @@ _METRICS = Path("docs/metrics.md")
 
 _FOR_PEOPLE = {
     **dict.fromkeys(("status", "top", "logs", "explain", "history"), "commands"),
-    **dict.fromkeys(("approve", "rescale", "pause", "resume", "profile"), "acting"),
+    "report": "reporting.command",
+    **dict.fromkeys(("approve", "rescale", "pause", "resume", "profile", "drill"), "acting"),
     **dict.fromkeys(("doctor", "version", "completion"), "commands"),
 }
 """The console's commands, and the modules that have them."""

@@ -4,6 +4,7 @@
       InvalidSpec           the user must change something        -> condition, no retry
       Unavailable           a system did not answer, or refused   -> retry with back-off
         ClusterUnavailable
+          NotAllowed        the operator lacks the right          -> the same, or without it
         AgentUnavailable
         MetricsUnavailable
       Conflict              someone else wrote first              -> read again, at once
@@ -48,6 +49,10 @@ class Unavailable(SluiceError):
 
 class ClusterUnavailable(Unavailable):
     """The Kubernetes API did not answer, or refused for a reason that may pass."""
+
+
+class NotAllowed(ClusterUnavailable):
+    """The Kubernetes API does not let the operator do that: a right is missing, which may come."""
 
 
 class AgentUnavailable(Unavailable):

@@ -84,6 +84,12 @@ class Cluster(Protocol):
     ) -> Json:
         """Apply an object or its subresource on the server's side. Raises NotFound, InvalidSpec."""
 
+    async def resize(self, body: Mapping[str, Any]) -> Json:
+        """Change the resources of the containers of a running pod that a body names.
+
+        Raises NotFound if the pod is gone; InvalidSpec, NotAllowed if this cluster, or its rules, do not resize it.
+        """
+
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
     ) -> None:

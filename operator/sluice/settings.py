@@ -38,7 +38,7 @@ class Settings(BaseSettings):
         5.0, ge=0.5, le=600, description="Seconds between two questions to the same agent."
     )
     polls_per_second: float = Field(
-        30.0, gt=0, le=1000, description="Questions per second to all agents together."
+        25.0, gt=0, le=1000, description="Questions per second to all agents together."
     )
     health_port: int = Field(8081, ge=1, le=65535, description="Port of /healthz.")
     metrics_port: int = Field(9090, ge=1, le=65535, description="Port of /metrics.")

@@ -99,11 +99,30 @@ class Asked:
             self._note("create", resource, place)
         return await self._cluster.apply(resource, body, subresource=subresource)
 
+    async def resize(self, body: Mapping[str, Any]) -> Json:
+        self._note("patch", Resource("v1", "pods/resize"), body["metadata"]["namespace"])
+        return await self._cluster.resize(body)
+
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
     ) -> None:
         self._note("delete", resource, namespace)
         await self._cluster.delete(resource, namespace, name, uid=uid, by_force=by_force)
+
+
+async def _a_resize(operator: Operator, cluster: MemoryCluster, pod: Json) -> None:
+    """Its executor is given more CPU while it runs."""
+    operator.pod_changed(cluster.put(PODS, pods.running(pod)))
+    operator.pod_changed(cluster.put(PODS, pods.executor("clicks", "clicks-1-exec-1")))
+    await asyncio.sleep(5)
+    job = cluster.stored(STREAM_JOBS, "clicks")
+    assert job is not None
+    job["metadata"]["generation"] += 1
+    executor = job["spec"]["application"].get("executor", {})
+    more = f"{int(executor.get('cpuLimit', '2000m').removesuffix('m')) + 500}m"
+    job["spec"]["application"]["executor"] = {"cpuLimit": more}
+    operator.job_changed(cluster.put(STREAM_JOBS, job))
+    await asyncio.sleep(5)
 
 
 def _with_a_good_spec_to_read() -> Json:
@@ -169,6 +188,7 @@ async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
         await asyncio.sleep(5)
         pod = cluster.pod()
         assert pod is not None
+        await _a_resize(operator, cluster, pod)
         operator.pod_changed(cluster.put(PODS, pods.failed(pod)))
         await asyncio.sleep(5)
         operator.pod_gone(cluster.remove(PODS, "shop", "clicks-driver"))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from e2e.cluster import processes
+from e2e.cluster.host import wait_until
 from e2e.cluster.processes import Process
 
 
@@ -43,10 +44,28 @@ def test_a_zombie_is_not_alive() -> None:
     child.wait()
 
 
-def test_a_name_with_brackets_and_spaces_does_not_hide_the_start_time() -> None:
-    after = ["S", *["0"] * 18, "4711", "0"]
+def test_a_process_whose_first_thread_has_ended_lives_while_others_run() -> None:
+    program = (
+        "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(60,)).start();"
+        "print(flush=True); ctypes.CDLL(None).pthread_exit(0)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        wait_until(lambda: _state(child.pid) == "Z", "the first thread to end", seconds=10)
+        assert processes.identify(child.pid) is not None
+        child.kill()
+        child.wait()
 
-    assert processes.parse_stat(f"12 (a) b) {' '.join(after)}") == ("S", 4711)
+
+def _state(pid: int) -> str:
+    return processes.parse_stat(Path(f"/proc/{pid}/stat").read_text())[0]
+
+
+def test_a_name_with_brackets_and_spaces_does_not_hide_the_start_time() -> None:
+    after = ["S", *["0"] * 16, "3", "0", "4711", "0"]
+
+    assert processes.parse_stat(f"12 (a) b) {' '.join(after)}") == ("S", 3, 4711)
 
 
 def test_a_killed_process_is_gone_after_the_wait() -> None:

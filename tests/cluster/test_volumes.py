@@ -18,8 +18,8 @@ def mode(path: Path) -> int:
 
 def make_volume(directory: Path, bits: int) -> Path:
     volume = directory / "volume"
-    volume.mkdir()
-    volume.chmod(bits)
+    # At once, as the provisioner does: the watcher may look before a chmod that follows.
+    volume.mkdir(mode=bits)
     return volume
 
 

@@ -74,6 +74,21 @@ def test_the_percentile_is_the_declared_one() -> None:
     assert "Latency p99  3.4s" in text(sight(body))
 
 
+def test_how_a_job_is_profiled_by_itself_is_on_its_page() -> None:
+    told = {
+        "profile": "clicks-auto-2",
+        "phase": "Failed",
+        "points": "1: 1000",
+        "reason": "BackingOff",
+        "message": "clicks-auto-2 has failed, 1 in a row.",
+    }
+    page = " ".join(text(sight(resources.healthy(profiling=told))).split())
+    assert (
+        "Profiling clicks-auto-2: Failed; clicks-auto-2 has failed, 1 in a row; rows/s by executors: 1: 1000"
+        in page
+    )
+
+
 def test_what_prometheus_knew_is_not_taken_for_the_present() -> None:
     (line,) = (one for one in text(SIGHTS["suspended"]).splitlines() if "Processing" in one)
     assert line.split()[1] == "-"

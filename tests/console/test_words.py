@@ -68,7 +68,12 @@ def test_a_text_becomes_one_line_without_what_steers_a_terminal(text: str, shown
 
 @pytest.mark.parametrize(
     ("length", "text"),
-    [(timedelta(hours=1), "1h"), (timedelta(hours=24), "24h"), (timedelta(minutes=90), "90m")],
+    [
+        (timedelta(hours=1), "1h"),
+        (timedelta(hours=24), "24h"),
+        (timedelta(days=28), "28d"),
+        (timedelta(minutes=90), "90m"),
+    ],
 )
-def test_whole_hours_are_told_as_hours(length: timedelta, text: str) -> None:
+def test_whole_hours_and_days_are_told_as_such(length: timedelta, text: str) -> None:
     assert words.long_span(length) == text

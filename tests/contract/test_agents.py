@@ -11,7 +11,7 @@ import pytest
 from sluice.adapters.agents import HttpAgents
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport
+from sluice.core.observations import AgentReport, ExecutorWork
 from sluice.errors import AgentUnavailable
 from tests.support.jobs import NOW
 
@@ -20,7 +20,12 @@ STATE: dict[str, Any] = {
     "phase": "running",
     "job": {"namespace": "shop", "name": "clicks", "uid": "u", "incarnation": 3},
     "spark": {"applicationId": "app-1"},
-    "executors": {"target": 2, "registered": 1, "cpu": 81.5},
+    "executors": {
+        "target": 2,
+        "registered": 1,
+        "cpu": 81.5,
+        "work": [{"id": "3", "seconds": 61.5, "tasks": 0, "batches": 5, "tasksOfAll": 57}],
+    },
     "queries": [
         {
             "id": "q-1",
@@ -41,6 +46,7 @@ STATE: dict[str, Any] = {
                     "rows": 150.0,
                     "executors": 1,
                     "cold": True,
+                    "offsets": 900.0,
                     "processedRowsPerSecond": 100.0,
                 }
             ],
@@ -120,8 +126,21 @@ async def test_a_checkpoint_is_read_with_the_settings_that_a_user_can_give() -> 
 async def test_a_batch_is_read_with_the_instant_of_its_beginning() -> None:
     (batch,) = (await told(STATE)).queries[0].batches
     began = datetime(2026, 3, 1, 11, 59, 57, 500_000, tzinfo=UTC).timestamp()
-    assert batch == BatchReport(start=began, seconds=1.5, rows=150, executors=1, cold=True)
+    assert batch == BatchReport(
+        start=began, seconds=1.5, rows=150, executors=1, cold=True, offsets=900
+    )
     assert batch.end == began + 1.5
+
+
+async def test_what_executors_did_is_read_where_an_agent_tells_it() -> None:
+    there = timedelta(seconds=61.5)
+    known = ExecutorWork(id="3", there=there, tasks=0, batches=5, tasks_of_all=57)
+    assert (await told(STATE)).work == (known,)
+    older = {"target": 2, "registered": 1, "cpu": 81.5}
+    assert (await told(changed(executors=older))).work is None
+    assert (await told(changed(executors={**older, "work": None}))).work is None
+    with pytest.raises(AgentUnavailable, match="not understood"):
+        await told(changed(executors={**older, "work": [{"id": "3"}]}))
 
 
 async def test_what_is_not_known_yet_is_none() -> None:

@@ -1,6 +1,8 @@
 """Where the API server is: in a pod, and from a kubeconfig."""
 
 import base64
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 import yaml
 
 from sluice.adapters import credentials
-from sluice.adapters.credentials import find_credentials
+from sluice.adapters.credentials import Credentials, find_credentials
 from sluice.errors import ClusterUnavailable
 
 
@@ -32,6 +34,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "account"
     folder.mkdir()
     (folder / "token").write_text("first\n")
+    (folder / "ca.crt").write_text("the cluster's authority")
     monkeypatch.setattr(credentials, "_ACCOUNT", folder)
     return folder
 
@@ -45,7 +48,7 @@ def test_a_pod_uses_its_own_account_though_there_is_a_kubeconfig(
     environment = {"KUBERNETES_SERVICE_HOST": host, **kubeconfig(tmp_path)}
     found = find_credentials(environment)
     assert found.server == server
-    assert found.ca_file == str(account / "ca.crt")
+    assert found.authority == "the cluster's authority"
 
 
 def test_a_pods_token_is_read_anew_each_time(account: Path) -> None:
@@ -55,7 +58,7 @@ def test_a_pods_token_is_read_anew_each_time(account: Path) -> None:
     assert found.bearer() == "second"
 
 
-def test_a_kubeconfig_with_embedded_certificates_is_written_to_files(tmp_path: Path) -> None:
+def test_a_kubeconfig_may_hold_its_certificates(tmp_path: Path) -> None:
     data = {name: base64.b64encode(name.encode()).decode() for name in ("ca", "cert", "key")}
     environment = kubeconfig(
         tmp_path,
@@ -64,17 +67,38 @@ def test_a_kubeconfig_with_embedded_certificates_is_written_to_files(tmp_path: P
     )
     found = find_credentials(environment)
     assert found.server == "https://host:6443"
-    files = (found.ca_file, found.client_certificate, found.client_key)
-    for name, file in zip(data, files, strict=True):
-        assert file is not None
-        assert Path(file).read_text() == name
-        assert Path(file).stat().st_mode & 0o077 == 0
-        Path(file).unlink()
+    assert (found.authority, found.certificate, found.key) == ("ca", "cert", "key")
 
 
 def test_files_that_a_kubeconfig_names_lie_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+    (tmp_path / "pki" / "ca.crt").write_text("the authority")
     environment = kubeconfig(tmp_path, cluster={"certificate-authority": "pki/ca.crt"})
-    assert find_credentials(environment).ca_file == str(tmp_path / "pki" / "ca.crt")
+    assert find_credentials(environment).authority == "the authority"
+
+
+def test_a_file_that_a_kubeconfig_names_and_that_is_missing_is_told(tmp_path: Path) -> None:
+    environment = kubeconfig(tmp_path, user={"client-certificate": "lost.crt"})
+    with pytest.raises(ClusterUnavailable, match=r"client-certificate '.*lost.crt' cannot be read"):
+        find_credentials(environment)
+
+
+def test_of_a_private_key_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    newkey = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    files = ("-keyout", str(key), "-out", str(certificate))
+    asked = ("openssl", "req", "-x509", *newkey, *files, "-subj", "/CN=us")
+    subprocess.run(asked, check=True, capture_output=True)
+    shown = Credentials(
+        server="https://host",
+        authority=certificate.read_text(),
+        certificate=certificate.read_text(),
+        key=key.read_text(),
+    ).tls()
+    assert len(shown.get_ca_certs()) == 1
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 def test_a_token_of_a_kubeconfig_is_used(tmp_path: Path) -> None:

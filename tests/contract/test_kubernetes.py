@@ -9,7 +9,16 @@ import pytest
 
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.kubernetes import KubernetesCluster
-from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound, SluiceError
+from sluice.core.quantities import CpuShare, Millicores
+from sluice.errors import (
+    ClusterUnavailable,
+    Conflict,
+    InvalidSpec,
+    NotAllowed,
+    NotFound,
+    SluiceError,
+)
+from sluice.manifests.pods import resized
 from sluice.ports import NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
 
 POD = {"metadata": {"namespace": "shop", "name": "clicks"}}
@@ -61,12 +70,13 @@ async def refusal(*answers: httpx.Response | Exception) -> SluiceError:
     [
         (status(400), InvalidSpec),
         (status(401), ClusterUnavailable),
-        (status(403, 'pods is forbidden: User "u" cannot create resource'), ClusterUnavailable),
+        (status(403, 'pods is forbidden: User "u" cannot create resource'), NotAllowed),
         (status(403, 'pods "a" is forbidden: exceeded quota: small'), InvalidSpec),
         (status(403, 'pods "a" is forbidden: violates PodSecurity "restricted"'), InvalidSpec),
         (status(403, 'pods "a" is forbidden: maximum cpu usage per Container is 1'), InvalidSpec),
         (status(403, 'admission webhook "w" denied the request: no'), InvalidSpec),
-        (httpx.Response(403, text="<html>the proxy says no</html>"), ClusterUnavailable),
+        (httpx.Response(403, text="<html>the proxy says no</html>"), NotAllowed),
+        (status(405), NotAllowed),
         (status(404), NotFound),
         (status(409), Conflict),
         (status(410), ClusterUnavailable),
@@ -132,6 +142,41 @@ async def test_a_replacement_sends_the_version_that_was_read() -> None:
         "/api/v1/namespaces/shop/pods/clicks",
     )
     assert json.loads(server.only.content)["metadata"]["resourceVersion"] == "7"
+
+
+async def test_a_resize_changes_the_containers_that_it_names_and_nothing_else() -> None:
+    server = Server()
+    body = resized("shop", "clicks-1-exec-1", CpuShare(request=Millicores(500)))
+    async with client(server) as cluster:
+        await cluster.resize(body)
+    path = "/api/v1/namespaces/shop/pods/clicks-1-exec-1/resize"
+    assert (server.only.method, server.only.url.path) == ("PATCH", path)
+    # A merge patch would replace the list of containers, an apply take the memory from Spark.
+    assert server.only.headers["content-type"] == "application/strategic-merge-patch+json"
+    assert json.loads(server.only.content)["spec"]["containers"] == [
+        {"name": "executor", "resources": {"requests": {"cpu": "500m"}}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (status(404, 'pods "clicks-1-exec-1" not found'), NotFound),
+        (status(404, "the server could not find the requested resource"), InvalidSpec),
+        (status(405, "the server does not allow this method"), NotAllowed),
+        (status(403, 'pods "a" is forbidden: User "u" cannot patch "pods/resize"'), NotAllowed),
+        (status(422, "Pod QOS Class may not change as a result of resizing"), InvalidSpec),
+        (status(500), ClusterUnavailable),
+    ],
+)
+async def test_a_pod_that_is_gone_is_told_from_a_cluster_that_resizes_none(
+    answer: httpx.Response, error: type[SluiceError]
+) -> None:
+    body = resized("shop", "clicks-1-exec-1", CpuShare(request=Millicores(500)))
+    async with client(Server(answer)) as cluster:
+        with pytest.raises(SluiceError) as caught:
+            await cluster.resize(body)
+    assert type(caught.value) is error
 
 
 async def test_a_deletion_names_the_object_it_means() -> None:

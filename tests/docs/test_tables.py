@@ -9,7 +9,7 @@ import yaml
 
 from sluice import catalogue
 from sluice.api import convert
-from sluice.core import changes, failures, news, reporting, scalingclaims
+from sluice.core import changes, failures, news, reporting, scalingclaims, specclaims, staffing
 from sluice.core.conditions import Condition
 from sluice.core.ownedconf import OWNED_SETTINGS
 from sluice.core.record import Phase
@@ -34,7 +34,9 @@ def test_every_condition_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [reporting, news, failures, scalingclaims], ids=lambda module: module.__name__
+    "module",
+    [reporting, news, failures, scalingclaims, specclaims, staffing],
+    ids=lambda module: module.__name__,
 )
 def test_every_reason_that_the_core_gives_is_on_the_page(module: Any) -> None:
     text = Path(module.__file__).read_text()

@@ -167,8 +167,9 @@ async def test_a_driver_that_went_while_the_watches_were_away_is_followed_by_ano
 
 
 async def test_a_job_that_went_while_the_watches_were_away_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     monkeypatch.setattr(sweeping, "EVERY", 0.2)
     async with operating() as running:
         server, cluster = running.server, running.server.cluster
@@ -177,7 +178,7 @@ async def test_a_job_that_went_while_the_watches_were_away_is_left_alone(
         server.is_mute = True
         cluster.remove(STREAM_JOBS, "shop", "clicks")
         server.is_mute = False
-        await asyncio.sleep(0.5)
+        await server.until(lambda: "has gone untold" in caplog.text, "the sweep")
         cluster.calls.clear()
         cluster.remove(PODS, "shop", "clicks-driver")
         await asyncio.sleep(0.5)

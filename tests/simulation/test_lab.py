@@ -17,7 +17,6 @@ from sluice.lab.cases import Case, carry_out, schedule
 from sluice.lab.commands import lab
 from sluice.lab.contenders import SETS, contender, contenders
 from sluice.lab.plants import plant
-from sluice.lab.plots import levels, short
 from sluice.lab.results import Row
 from sluice.lab.verdicts import beaten, changes, gaps
 
@@ -259,15 +258,6 @@ def test_averages_are_over_seeds_and_recoveries_are_pooled() -> None:
     (average,) = results.rows([one, found])
     assert average.late == pytest.approx(one["late"] + 0.05)
     assert (average.seeds, average.recoveries) == (2, 3)
-
-
-@pytest.mark.parametrize(("ceiling", "most"), [(1, 1), (24, 24), (26.4, 20), (380_000, 300_000)])
-def test_an_axis_has_a_few_round_numbers(ceiling: float, most: float) -> None:
-    found = levels(ceiling)
-    assert found[0] == 0
-    assert 3 <= len(found) <= 5
-    assert found[-1] <= ceiling
-    assert short(most).rstrip("kM")
 
 
 def test_our_policy_grows_with_its_load_for_less_than_all_executors() -> None:

@@ -164,8 +164,12 @@ class ApiServer:
                 sent, part = await request.json(), where.get("subresource", "")
                 body = await self.cluster.apply(resource, sent, subresource=part)
             case "DELETE":
-                uid = (await request.json())["preconditions"]["uid"]
-                await self.cluster.delete(resource, namespace, name, uid=uid)
+                options = await request.json()
+                uid, by_force = (
+                    options["preconditions"]["uid"],
+                    options.get("gracePeriodSeconds") == 0,
+                )
+                await self.cluster.delete(resource, namespace, name, uid=uid, by_force=by_force)
                 body = {"kind": "Status", "status": "Success"}
             case _:
                 body = await self.cluster.get(resource, namespace, name)

@@ -144,6 +144,17 @@ class MemoryCluster:
         self._match(found, metadata)
         return self.put(resource, {**found, subresource: body[subresource]})
 
+    async def resize(self, body: Mapping[str, Any]) -> Json:
+        """Merge the resources of the containers that are named into those of a pod."""
+        self._record("resize", PODS, body)
+        metadata = body["metadata"]
+        pod = copy.deepcopy(self._find(PODS, metadata["namespace"], metadata["name"]))
+        for sent in body["spec"]["containers"]:
+            (found,) = (one for one in pod["spec"]["containers"] if one["name"] == sent["name"])
+            for part, amounts in sent["resources"].items():
+                found["resources"].setdefault(part, {}).update(amounts)
+        return self.put(PODS, pod)
+
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
     ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sluice.api import convert
 from sluice.core.application import StreamJob
-from sluice.core.observations import AgentReport, DriverPod, PodPhase, QueryReport
+from sluice.core.observations import AgentReport, DriverPod, ExecutorWork, PodPhase, QueryReport
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -84,3 +84,16 @@ def query(**changes: Any) -> QueryReport:
         name="clicks", active=True, batch_id=7, committed_at=NOW - timedelta(seconds=1)
     )
     return replace(healthy, **changes)
+
+
+def work(
+    id: str, *, tasks: int = 0, there: float = 600.0, batches: int = 0, of_all: int = 0
+) -> ExecutorWork:
+    """What an executor did that is there for so many seconds; by default there was nothing to do."""
+    return ExecutorWork(
+        id=id,
+        there=timedelta(seconds=there),
+        tasks=tasks,
+        batches=batches,
+        tasks_of_all=max(of_all, tasks),
+    )

@@ -17,6 +17,22 @@ def running(pod: Mapping[str, Any], *, since: datetime = NOW) -> Json:
     return _with_state(pod, "Running", {"running": {"startedAt": since.isoformat()}})
 
 
+def executor(
+    job: str, name: str, *, namespace: str = "shop", request: str = "1", limit: str | None = None
+) -> Json:
+    """A running executor pod with this CPU, as Spark makes it from our template."""
+    resources: Json = {"requests": {"cpu": request, "memory": "1408Mi"}, "limits": {}}
+    resources["limits"] = {"memory": "1408Mi", **({} if limit is None else {"cpu": limit})}
+    labels = {"sluice.dev/job": job, "sluice.dev/role": "executor"}
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "labels": labels}
+    containers = [{"name": "executor", "resources": resources}, {"name": "beside", "resources": {}}]
+    return {
+        "metadata": metadata,
+        "spec": {"containers": containers},
+        "status": {"phase": "Running"},
+    }
+
+
 def failed(
     pod: Mapping[str, Any], *, exit_code: int = 1, message: str = "boom", at: datetime = NOW
 ) -> Json:

@@ -26,8 +26,9 @@ app.kubernetes.io/component: operator
   resources: [streamjobs]
   verbs: [get, list, watch, create, delete]
 - apiGroups: [sluice.dev]
+  # It makes some by itself, and removes those that are old.
   resources: [streamprofiles]
-  verbs: [get, list, watch]
+  verbs: [get, list, watch, create, delete]
 - apiGroups: [sluice.dev]
   resources: [streamprofiles/status]
   verbs: [get, patch, update]
@@ -45,6 +46,10 @@ app.kubernetes.io/component: operator
 - apiGroups: [""]
   resources: [pods]
   verbs: [create, get, list, watch, delete, deletecollection]
+- apiGroups: [""]
+  # To change the CPU of executors that run.
+  resources: [pods/resize]
+  verbs: [patch]
 - apiGroups: [""]
   # Read are NAME-last-good, NAME-scaling, and those that a profiled job uses.
   resources: [configmaps]

@@ -10,7 +10,7 @@ import httpx
 
 from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport, QueryFailure, QueryReport
+from sluice.core.observations import AgentReport, ExecutorWork, QueryFailure, QueryReport
 from sluice.errors import AgentUnavailable
 from sluice.manifests.names import AGENT_PORT
 from sluice.ports import Clock, Json
@@ -119,7 +119,24 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         target=executors.get("target"),
         registered=executors.get("registered"),
         executor_seconds=executors.get("cpu"),
+        work=_work(executors.get("work")),
         queries=tuple(_query(query) for query in state["queries"]),
+    )
+
+
+def _work(work: list[dict[str, Any]] | None) -> tuple[ExecutorWork, ...] | None:
+    """What executors did; an older agent does not tell."""
+    if work is None:
+        return None
+    return tuple(
+        ExecutorWork(
+            id=str(one["id"]),
+            there=timedelta(seconds=one["seconds"]),
+            tasks=int(one["tasks"]),
+            batches=int(one["batches"]),
+            tasks_of_all=int(one["tasksOfAll"]),
+        )
+        for one in work
     )
 
 
@@ -177,6 +194,7 @@ def _batch(batch: dict[str, Any]) -> BatchReport:
         rows=float(batch["rows"]),
         executors=int(batch["executors"]),
         cold=bool(batch["cold"]),
+        offsets=None if batch.get("offsets") is None else float(batch["offsets"]),
     )
 
 

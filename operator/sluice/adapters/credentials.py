@@ -4,7 +4,7 @@ import base64
 import ssl
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +17,35 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """A server and a way to log in. `token_file` is read anew, because tokens in pods are rotated."""
+    """A server and a way to log in; the authority, our certificate and its key are PEM texts.
+
+    `token_file` is read anew, because tokens in pods are rotated.
+    """
 
     server: str
-    ca_file: str | None = None
+    authority: str | None = None
     verify: bool = True
-    client_certificate: str | None = None
-    client_key: str | None = None
+    certificate: str | None = None
+    key: str | None = None
     token: str | None = None
     token_file: Path | None = None
 
     def tls(self) -> ssl.SSLContext:
         """A context that trusts the cluster's authority and shows our certificate."""
-        context = ssl.create_default_context(cafile=self.ca_file)
+        context = ssl.create_default_context(cadata=self.authority)
         if not self.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if self.client_certificate is not None:
-            context.load_cert_chain(self.client_certificate, self.client_key)
+        if self.certificate is not None:
+            self._show_certificate(context)
         return context
+
+    def _show_certificate(self, context: ssl.SSLContext) -> None:
+        # Python takes a certificate and its key only from a file, which must not outlive the reading.
+        with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
+            chain = Path(folder) / "chain.pem"
+            chain.write_text(f"{self.certificate}\n{self.key or ''}")
+            context.load_cert_chain(chain)
 
     def bearer(self) -> str | None:
         """The token of this moment; None if there is a certificate instead."""
@@ -53,7 +63,7 @@ def find_credentials(environment: Mapping[str, str]) -> Credentials:
         address = f"[{host}]" if ":" in host else host
         return Credentials(
             server=f"https://{address}:{port}",
-            ca_file=str(_ACCOUNT / "ca.crt"),
+            authority=(_ACCOUNT / "ca.crt").read_text(),
             token_file=_ACCOUNT / "token",
         )
     default = Path(environment.get("HOME", "/")) / ".kube" / "config"
@@ -69,18 +79,14 @@ def _from_kubeconfig(config: Mapping[str, Any], path: Path) -> Credentials:
     context = _named(config, "contexts", "context", config.get("current-context"), path)
     cluster = _named(config, "clusters", "cluster", context["cluster"], path)
     user = _named(config, "users", "user", context["user"], path)
-    found = Credentials(
+    return Credentials(
         server=cluster["server"],
-        ca_file=_file(cluster, "certificate-authority", path),
+        authority=_content(cluster, "certificate-authority", path),
         verify=not cluster.get("insecure-skip-tls-verify", False),
+        certificate=_content(user, "client-certificate", path),
+        key=_content(user, "client-key", path),
         token=user.get("token"),
         token_file=Path(user["tokenFile"]) if "tokenFile" in user else None,
-    )
-    certificate = _file(user, "client-certificate", path)
-    if certificate is None:
-        return found
-    return replace(
-        found, client_certificate=certificate, client_key=_file(user, "client-key", path)
     )
 
 
@@ -96,13 +102,14 @@ def _named(
     )
 
 
-def _file(section: Mapping[str, Any], key: str, path: Path) -> str | None:
-    """A file that is named beside the kubeconfig, or whose content it holds."""
-    if key in section:
-        return str(path.parent / section[key])
-    content = section.get(f"{key}-data")
-    if content is None:
+def _content(section: Mapping[str, Any], key: str, path: Path) -> str | None:
+    """What the kubeconfig holds itself, or what a file holds that it names, which may lie beside it."""
+    if f"{key}-data" in section:
+        return base64.b64decode(section[f"{key}-data"]).decode()
+    if key not in section:
         return None
-    with tempfile.NamedTemporaryFile(prefix="sluice-", suffix=".pem", delete=False) as file:
-        file.write(base64.b64decode(content))
-    return file.name
+    file = path.parent / str(section[key])
+    try:
+        return file.read_text()
+    except OSError as error:
+        raise ClusterUnavailable(f"{path}: {key} {str(file)!r} cannot be read: {error}") from error

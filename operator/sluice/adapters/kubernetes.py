@@ -8,8 +8,15 @@ from typing import Any, Self
 import httpx
 
 from sluice.adapters.credentials import Credentials
-from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound, Problem
-from sluice.ports import Json, Resource
+from sluice.errors import (
+    ClusterUnavailable,
+    Conflict,
+    InvalidSpec,
+    NotAllowed,
+    NotFound,
+    Problem,
+)
+from sluice.ports import PODS, Json, Resource
 
 FIELD_MANAGER = "sluice"
 
@@ -17,6 +24,10 @@ _PAGE = 250
 _JSON = {"Content-Type": "application/json"}
 _METADATA_ONLY = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
 _APPLY = {"Content-Type": "application/apply-patch+yaml"}
+_STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
+
+_NO_SUCH_PATH = "could not find the requested resource"
+"""What the API server says of a path that it does not serve; a missing object has its name in the answer."""
 
 
 class KubernetesCluster:
@@ -94,6 +105,19 @@ class KubernetesCluster:
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return await self._call("PATCH", path, body=body, query=query, headers=_APPLY)
 
+    async def resize(self, body: Mapping[str, Any]) -> Json:
+        """Change the resources of the containers that a body names, while they run."""
+        metadata = body["metadata"]
+        path = _path(PODS, metadata["namespace"], metadata["name"], "resize")
+        query = {"fieldManager": FIELD_MANAGER}
+        try:
+            return await self._call("PATCH", path, body=body, query=query, headers=_STRATEGIC)
+        except NotFound as error:
+            if _NO_SUCH_PATH not in str(error):
+                raise
+            told = "the cluster cannot resize running pods; Kubernetes 1.33 and later can"
+            raise InvalidSpec([Problem("pods/resize", None, told)]) from error
+
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False
     ) -> None:
@@ -150,6 +174,8 @@ def _error(method: str, path: str, answer: httpx.Response) -> Exception:
             return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
         case 403 if _is_refused(told):
             return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
+        case 403 | 405:
+            return NotAllowed(told)
         case _:
             return ClusterUnavailable(told)
 

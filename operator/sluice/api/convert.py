@@ -4,7 +4,7 @@ The API server has already refused what the CRD's schema and rules forbid. What 
 a rule existed, the insides of pod templates, and combinations that a rule over one object cannot see.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,8 +13,10 @@ from pydantic import ValidationError
 
 from sluice.api.v1alpha1.application import Application as ApiApplication
 from sluice.api.v1alpha1.application import Pod
+from sluice.api.v1alpha1.objectives import Recovery, Slo
 from sluice.api.v1alpha1.objectives import Scaling as ApiScaling
-from sluice.api.v1alpha1.objectives import Slo
+from sluice.api.v1alpha1.objectives import Window as ApiWindow
+from sluice.api.v1alpha1.profiling import Profiling as ApiProfiling
 from sluice.api.v1alpha1.running import Executors as ApiExecutors
 from sluice.api.v1alpha1.streamjob import StreamJob as ApiStreamJob
 from sluice.api.v1alpha1.streamjob import StreamJobSpec
@@ -27,17 +29,20 @@ from sluice.core.application import (
     KafkaSource,
     LatencyBound,
     PodShape,
+    Profiling,
     RestartPolicy,
     Scaling,
     StreamJob,
 )
-from sluice.core.deciding.guards import Blackout
 from sluice.core.deciding.situation import Mode
+from sluice.core.drilling.records import ANNOTATION as DRILL
+from sluice.core.drilling.records import Drills, Victim
 from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import SLICE, Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.podsecurity import template_problems
 from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
+from sluice.core.windows import Window
 from sluice.errors import InvalidSpec, Problem
 
 ALLOW_MIGRATION = "sluice.dev/allow-migration"
@@ -76,6 +81,10 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         *_environment_problems(spec.application),
         *_template_problems(spec),
         *_calendar_problems(spec.scaling),
+        *_window_problems(spec),
+        *profile_places_problems(
+            spec.profiling.namespaces, metadata["namespace"], "spec.profiling.namespaces"
+        ),
     ]
     if problems:
         raise InvalidSpec(problems)
@@ -115,9 +124,12 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         objective=_objective(spec.slo),
         progress_deadline=quantities.duration(spec.progress_deadline),
         recovery_target=quantities.duration(spec.recovery.target) if spec.recovery else None,
+        drills=_drills(spec.recovery),
+        drill=annotations.get(DRILL),
         latency=_latency(spec.slo),
         throughput=spec.slo.throughput.minimum if spec.slo and spec.slo.throughput else None,
         scaling=_scaling(spec.scaling),
+        profiling=_profiling(spec.profiling),
         approved=metadata.get("annotations", {}).get(APPROVE),
         not_in_force=tuple(_not_in_force(spec)),
         document=document,
@@ -248,6 +260,26 @@ def _latency(slo: Slo | None) -> LatencyBound | None:
     return LatencyBound(percentile=slo.latency.percentile, bound=bound)
 
 
+def _drills(recovery: Recovery | None) -> Drills:
+    if recovery is None:
+        return Drills()
+    declared = recovery.drills
+    allowed = frozenset(Victim(victim) for victim in declared.allowed)
+    return Drills(allowed=allowed, windows=_windows(declared.windows))
+
+
+def _windows(declared: Iterable[ApiWindow]) -> tuple[Window, ...]:
+    return tuple(
+        Window(
+            start=time.fromisoformat(window.start),
+            end=time.fromisoformat(window.end),
+            days=frozenset(window.days),
+            time_zone=window.time_zone,
+        )
+        for window in declared
+    )
+
+
 def _scaling(declared: ApiScaling) -> Scaling:
     return Scaling(
         mode=Mode(declared.mode),
@@ -255,15 +287,7 @@ def _scaling(declared: ApiScaling) -> Scaling:
         interval=quantities.duration(declared.interval),
         horizon=quantities.duration(declared.horizon),
         stabilisation=quantities.duration(declared.stabilisation),
-        blackouts=tuple(
-            Blackout(
-                start=time.fromisoformat(window.start),
-                end=time.fromisoformat(window.end),
-                days=frozenset(window.days),
-                time_zone=window.time_zone,
-            )
-            for window in declared.blackouts
-        ),
+        blackouts=_windows(declared.blackouts),
         calendar=tuple(
             Event(
                 start=datetime.fromisoformat(event.start),
@@ -278,26 +302,53 @@ def _scaling(declared: ApiScaling) -> Scaling:
 
 
 def _calendar_problems(declared: ApiScaling) -> Iterator[Problem]:
-    """Moments and time zones that have the form of one, and are none: 31 June, Europe/Atlantis."""
+    """Moments that have the form of one, and are none: 31 June."""
     for index, event in enumerate(declared.calendar):
         try:
             datetime.fromisoformat(event.start)
         except ValueError as error:
             yield Problem(f"spec.scaling.calendar[{index}].start", event.start, str(error))
-    for index, window in enumerate(declared.blackouts):
-        try:
-            ZoneInfo(window.time_zone)
-        except (ZoneInfoNotFoundError, ValueError):
-            path = f"spec.scaling.blackouts[{index}].timeZone"
-            yield Problem(path, window.time_zone, "unknown; write it as Europe/Berlin, or UTC")
+
+
+def _window_problems(spec: StreamJobSpec) -> Iterator[Problem]:
+    """Time zones that have the form of one, and are none: Europe/Atlantis."""
+    groups = {"spec.scaling.blackouts": spec.scaling.blackouts}
+    if spec.recovery is not None:
+        groups["spec.recovery.drills.windows"] = spec.recovery.drills.windows
+    for group, windows in groups.items():
+        for index, window in enumerate(windows):
+            try:
+                ZoneInfo(window.time_zone)
+            except (ZoneInfoNotFoundError, ValueError):
+                path = f"{group}[{index}].timeZone"
+                yield Problem(path, window.time_zone, "unknown; write it as Europe/Berlin, or UTC")
+
+
+def profile_places_problems(namespaces: Sequence[str], own: str, path: str) -> Iterator[Problem]:
+    """A copy has the name of its job, so it cannot be beside it."""
+    for index, namespace in enumerate(namespaces):
+        if namespace == own:
+            remedy = "the job itself is there; name another namespace"
+            yield Problem(f"{path}[{index}]", namespace, remedy)
+
+
+def _profiling(declared: ApiProfiling) -> Profiling:
+    return Profiling(
+        enabled=declared.enabled,
+        executors=tuple(declared.executors),
+        core_seconds=3600 * declared.budget.core_hours,
+        max_share=declared.max_share,
+        max_age=quantities.duration(declared.max_age),
+        parallel=declared.parallel,
+        namespaces=tuple(declared.namespaces),
+    )
 
 
 def _not_in_force(spec: StreamJobSpec) -> Iterator[str]:
     if spec.recovery is not None and spec.scaling.mode == "Off":
-        yield "recovery"
+        # Drills need no decisions.
+        yield "recovery.target" if spec.recovery.drills.allowed else "recovery"
     if spec.alternates:
         yield "alternates"
-    if spec.profiling.enabled:
-        yield "profiling"
     if spec.utility is not None:
         yield "utility"

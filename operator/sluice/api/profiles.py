@@ -1,17 +1,18 @@
 """From a stored StreamProfile to the core's record, with everything checked that the schema could not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
-from sluice.api.convert import problems_of
+from sluice.api.convert import problems_of, profile_places_problems
 from sluice.api.v1alpha1.streamprofile import StreamProfileSpec
 from sluice.core import quantities
 from sluice.core.application import JobKey
+from sluice.core.profiling import automatic
 from sluice.core.profiling.records import Allowance, Profile, Storage
-from sluice.errors import InvalidSpec, Problem
+from sluice.errors import InvalidSpec
 
 
 def streamprofile(resource: Mapping[str, Any]) -> Profile:
@@ -24,7 +25,9 @@ def streamprofile(resource: Mapping[str, Any]) -> Profile:
         spec = StreamProfileSpec.model_validate(resource.get("spec"))
     except ValidationError as error:
         raise InvalidSpec(problems_of(error)) from error
-    problems = list(_namespace_problems(spec, metadata["namespace"]))
+    problems = list(
+        profile_places_problems(spec.namespaces, metadata["namespace"], "spec.namespaces")
+    )
     if problems:
         raise InvalidSpec(problems)
     return Profile(
@@ -46,12 +49,12 @@ def streamprofile(resource: Mapping[str, Any]) -> Profile:
             storage_class=spec.storage.class_name,
             access_mode=spec.storage.access_mode,
         ),
+        is_automatic=(metadata.get("labels") or {}).get(automatic.LABEL) == "true",
+        former_failures=_former_failures(metadata.get("annotations") or {}),
     )
 
 
-def _namespace_problems(spec: StreamProfileSpec, own: str) -> Iterator[Problem]:
-    """A copy has the name of its job, so it cannot be beside it."""
-    for index, namespace in enumerate(spec.namespaces):
-        if namespace == own:
-            remedy = "the job itself is there; name another namespace"
-            yield Problem(f"spec.namespaces[{index}]", namespace, remedy)
+def _former_failures(annotations: Mapping[str, str]) -> int:
+    """The number in the annotation, which anybody may have written."""
+    text = annotations.get(automatic.FAILURES, "")
+    return int(text) if text.isdecimal() and len(text) < 6 else 0

@@ -12,5 +12,6 @@ OPERATOR: tuple[Metric, ...] = (
     *operator.PROCESS_METRICS,
     *operator.FLEET_METRICS,
     *operator.JOB_METRICS,
+    *operator.PROFILE_METRICS,
 )
 ALL: tuple[Metric, ...] = (*AGENT, *OPERATOR)

@@ -53,7 +53,8 @@ QUERY_METRICS = (
         "Age of the oldest row of the backlog, else the backlog over the arrival rate",
     ),
     _query.gauge(
-        "sluice_query_event_time_lag_seconds", "Age of the newest event time in the last batch"
+        "sluice_query_event_time_lag_seconds",
+        "Age of the newest event time in the last batch that had rows",
     ),
     _query.gauge("sluice_query_watermark_lag_seconds", "Age of the watermark"),
     _query.gauge("sluice_query_state_rows", "Rows in the state of all operators"),

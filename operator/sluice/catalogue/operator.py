@@ -8,6 +8,7 @@ from sluice.catalogue.metric import Metric, Scope
 
 _process = Scope()
 _job = Scope(("namespace", "job"))
+_profile = Scope(("namespace", "job", "profile"))
 
 _CALLS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -79,8 +80,9 @@ RECOVERIES = _job.counter(
 RECOVERY = _job.gauge(
     "sluice_job_last_recovery_seconds",
     "The last recovery, by its cause and its stages, each since the driver was gone: detection, container, session, "
-    "firstBatch (the downtime), caughtUp (the recovery)",
+    "firstBatch (the downtime), caughtUp (the recovery); drill is yes if it was one",
     "cause",
+    "drill",
     "stage",
 )
 LAST_COMMIT = _job.gauge(
@@ -153,6 +155,10 @@ SLO_LATENCY_WEIGHT = _job.gauge(
 SLO_THROUGHPUT = _job.gauge(
     "sluice_job_slo_throughput_rows_per_second", "Rate that must be processed while so much arrives"
 )
+SLO_FRESHNESS_BOUND = _job.gauge(
+    "sluice_job_slo_freshness_bound_seconds",
+    "Longest time that a query may commit nothing while rows wait",
+)
 RECOVERY_TARGET = _job.gauge(
     "sluice_job_recovery_target_seconds", "Longest time from a failure until the job has caught up"
 )
@@ -184,5 +190,15 @@ JOB_METRICS: tuple[Metric, ...] = (
     SLO_LATENCY_SHARE,
     SLO_LATENCY_WEIGHT,
     SLO_THROUGHPUT,
+    SLO_FRESHNESS_BOUND,
     RECOVERY_TARGET,
 )
+
+PROFILE_SPENT = _profile.gauge(
+    "sluice_profile_core_seconds", "Core-seconds that the copies of a profile under way have taken"
+)
+PROFILE_BUDGET = _profile.gauge(
+    "sluice_profile_budget_core_seconds", "Core-seconds that a profile under way may take"
+)
+
+PROFILE_METRICS: tuple[Metric, ...] = (PROFILE_SPENT, PROFILE_BUDGET)

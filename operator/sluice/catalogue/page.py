@@ -10,6 +10,7 @@ TABLES: dict[str, Sequence[Metric]] = {
     "query": agent.QUERY_METRICS,
     "driver": agent.DRIVER_METRICS,
     "job": operator.JOB_METRICS,
+    "profile": operator.PROFILE_METRICS,
     "operator": (*operator.FLEET_METRICS, *operator.PROCESS_METRICS),
 }
 _IMPLIED = frozenset({"namespace", "job"})

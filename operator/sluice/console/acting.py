@@ -1,12 +1,13 @@
 """The commands by which people act on a job. Each changes one thing, and says so."""
 
 from datetime import timedelta
+from functools import partial
 
 import click
 
 from sluice.adapters.clock import SystemClock
-from sluice.console.options import Numbers, Span, Where, located, one_decision, one_job
-from sluice.console.trouble import EXIT_CODES, Exit
+from sluice.console.options import Numbers, Span, Where, formed, located, one_decision, one_job
+from sluice.console.trouble import EXIT_CODES, Exit, WrongUse
 
 
 @click.command(epilog=EXIT_CODES, short_help="Approve the decision that waits.")
@@ -137,3 +138,62 @@ def profile(
         if not profiling.is_fine(ended):
             click.echo(profiling.reason(ended["status"]))
     return Exit.FINE if profiling.is_fine(ended) else Exit.PROBLEM
+
+
+@click.command(epilog=EXIT_CODES, short_help="Kill an executor or the driver, and measure.")
+@one_job
+@click.option(
+    "--kill",
+    "victim",
+    type=click.Choice(["executor", "driver"]),
+    default="executor",
+    show_default=True,
+    help="What is killed.",
+)
+@click.option("--pod", metavar="POD", help="This executor. Default: any.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--timeout",
+    type=Span(timedelta(seconds=10)),
+    default="15m",
+    show_default=True,
+    help="The longest time to follow the recovery.",
+)
+@formed
+@located
+def drill(
+    where: Where, job: str, victim: str, pod: str | None, yes: bool, timeout: timedelta, form: str
+) -> int:
+    """Kill an executor or the driver of JOB, where spec.recovery.drills allows it, and measure its recovery.
+
+    It ends with 0 if the recovery took no longer than spec.recovery.target, and with 1 if it did.
+    """
+    if pod is not None and victim == "driver":
+        raise WrongUse("--pod names an executor, and the driver is to be killed", "Leave it out")
+    # Data for scripts has the output for itself.
+    is_data = form != "table"
+    with where.reader() as reader:
+        from sluice.console import drilling
+        from sluice.console.printing import write
+        from sluice.core.drilling.records import Victim
+
+        cluster = reader.cluster
+        plan = drilling.plan(cluster, reader.namespace, job, Victim(victim.title()), pod)
+        click.echo(drilling.told(plan), err=is_data)
+        if not yes and not click.confirm("Kill it?", err=is_data):
+            click.echo("Nothing was killed.", err=is_data)
+            return Exit.PROBLEM
+        drilled = drilling.Drilling(cluster, plan, SystemClock())
+        drilled.ask()
+        killed = drilled.kill()
+        click.echo("Killed. The operator recovers it with or without you.", err=is_data)
+        try:
+            outcome = drilled.followed(killed, timeout, partial(click.echo, err=is_data))
+        except KeyboardInterrupt:
+            click.echo(f"\nThe operator goes on; {drilling.where_to_look(plan)}", err=True)
+            return Exit.INTERRUPTED
+        if is_data:
+            write(drilling.data(outcome), form)
+        else:
+            click.echo(drilling.verdict(outcome))
+    return Exit.FINE if outcome.is_met else Exit.PROBLEM

@@ -81,6 +81,19 @@ class Cluster:
         """Change what a body names, and nothing else (a merge patch); None takes a field away."""
         return self._json("PATCH", path, {}, body)
 
+    def kill(self, path: str, uid: str) -> None:
+        """Take the pod of that uid out of the API at once, so that it is killed and not asked to stop.
+
+        Raises NotNow if another one has its name by now.
+        """
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": uid},
+        }
+        self._json("DELETE", path, {}, body)
+
     def lines(self, path: str, **query: str) -> Iterator[bytes]:
         """Text as it comes, in pieces, for as long as the server sends it."""
         # Only the connection has a deadline: a program may be silent for hours.
@@ -172,17 +185,20 @@ def _refusal(method: str, answer: urllib3.BaseHTTPResponse) -> Exception:
             remedy = "Sign in again; `kubectl auth whoami` tells whether it worked"
             return NotAllowed(f"the API server does not know you: {told}", remedy)
         case 403:
-            role = _VIEW if method == "GET" else "`edit` is enough to change jobs"
+            role = _ROLES.get(method, "`edit` is enough to change jobs")
             return NotAllowed(told, f"Ask the cluster's administrator; the role {role}")
         case 404:
             return NotThere(told)
-        case 400 | 422:
+        case 400 | 409 | 422:
             return NotNow(told)
         case _:
             return Unreachable(f"the API server answered {answer.status}: {told}")
 
 
-_VIEW = "`view` is enough to look"
+_ROLES = {
+    "GET": "`view` is enough to look",
+    "DELETE": "`edit` is enough to change jobs and to delete their pods",
+}
 
 
 def _message(answer: urllib3.BaseHTTPResponse) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sluice.console import words
 from sluice.console.trouble import Trouble, WrongUse
 from sluice.core import quantities
 
@@ -114,8 +115,8 @@ class Span(click.ParamType[timedelta]):
 
     name = "duration"
 
-    def __init__(self, least: timedelta) -> None:
-        self._least = least
+    def __init__(self, least: timedelta, most: timedelta = timedelta.max) -> None:
+        self._least, self._most = least, most
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -128,6 +129,9 @@ class Span(click.ParamType[timedelta]):
         if span < self._least:
             least = quantities.format_duration(self._least)
             self.fail(f"{value!r} is too short; {least} is the least", param, ctx)
+        if span > self._most:
+            most = words.long_span(self._most)
+            self.fail(f"{value!r} is too long; {most} is the most", param, ctx)
         return span
 
 
@@ -157,9 +161,9 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 def _completions(
     ctx: click.Context, text: str, names: Callable[["Reader"], list[str]]
 ) -> list[str]:
-    words = {one: ctx.params.get(one) for one in ("namespace", "context", "kubeconfig")}
+    place = {one: ctx.params.get(one) for one in ("namespace", "context", "kubeconfig")}
     try:
-        with Where(**words).reader() as reader:
+        with Where(**place).reader() as reader:
             return [name for name in names(reader) if name.startswith(text)]
     except Trouble:
         # Whoever presses Tab wants no error in the middle of the line.

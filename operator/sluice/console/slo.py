@@ -23,6 +23,8 @@ def promise(spec: Mapping[str, Any]) -> str:
         bounds.append(f"p{percentile(spec) * 100:g} within {slo['latency']['bound']}")
     if slo.get("throughput"):
         bounds.append(f"at least {slo['throughput']['minimum']} rows/s")
+    if slo.get("freshness"):
+        bounds.append(f"a batch each {slo['freshness']['bound']}")
     bound = ", ".join(bounds) or "its queries run"
     share = words.percent(slo.get("objective", 0.99))
     return f"{bound}, in {share} of {slo.get('window', '28d')}"

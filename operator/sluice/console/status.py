@@ -61,6 +61,7 @@ def _head(sight: Sight) -> Iterator[Line]:
         where = f"{driver.get('pod')} on {driver.get('node') or 'no node yet'}"
         yield _plain("Driver", f"{where}, up {up}, incarnation {job.status.get('incarnation', 0)}")
     yield _plain("Executors", _executors(job))
+    yield from _profiling(job)
     change = job.part("change")
     if change.get("kind", "None") != "None":
         fields = ", ".join(f"spec.{name}" for name in change.get("fields", ()))
@@ -83,6 +84,17 @@ def _executors(job: Job) -> str:
     running, wanted = executors.get("running", 0), executors.get("wanted", 0)
     limits = [f"{name} {bounds[name]}" for name in ("min", "max") if name in bounds]
     return f"{running} of {wanted} running ({', '.join((*limits, f'scaling {job.mode}'))})"
+
+
+def _profiling(job: Job) -> Iterator[Line]:
+    """How it is profiled by itself, where that is enabled."""
+    told = job.part("profiling")
+    if not told:
+        return
+    newest = f"{told['profile']}: {told.get('phase', '')}; " if "profile" in told else ""
+    known = f"; rows/s by executors: {told['points']}" if "points" in told else ""
+    message = str(told.get("message", "")).rstrip(".")
+    yield _plain("Profiling", f"{newest}{message}{known}")
 
 
 def _flow(sight: Sight) -> Iterator[Line]:

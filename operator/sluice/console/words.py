@@ -38,7 +38,10 @@ def span(seconds: float | None) -> str:
 
 
 def long_span(length: timedelta) -> str:
-    """A duration that a person chose: whole hours are told as such."""
+    """A duration that a person chose: whole days and hours are told as such."""
+    days, rest = divmod(length, timedelta(days=1))
+    if days > 1 and not rest:
+        return f"{days}d"
     hours, rest = divmod(length, timedelta(hours=1))
     return f"{hours}h" if hours and not rest else format_duration(length)
 

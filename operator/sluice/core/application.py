@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sluice.core.deciding.guards import Blackout
 from sluice.core.deciding.situation import Mode
+from sluice.core.drilling.records import Drills
 from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import Objective
 from sluice.core.quantities import Bytes, Millicores
+from sluice.core.windows import Window
 
 CHECKPOINT_MOUNT = "/checkpoint"
 
@@ -140,13 +141,34 @@ class Scaling:
     interval: timedelta = timedelta(seconds=60)
     horizon: timedelta = timedelta(minutes=15)
     stabilisation: timedelta = timedelta(minutes=5)
-    blackouts: tuple[Blackout, ...] = ()
+    blackouts: tuple[Window, ...] = ()
     calendar: tuple[Event, ...] = ()
 
     @property
     def chooses(self) -> bool:
         """Whether the operator may choose the number; else `executors.initial` holds."""
         return self.mode in (Mode.AUTO, Mode.APPROVE)
+
+    def is_blacked_out(self, now: datetime) -> bool:
+        """Whether nothing may be rescaled now."""
+        return any(window.covers(now.timestamp()) for window in self.blackouts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiling:
+    """Whether the operator measures copies of the job by itself, which ones, and what they may cost.
+
+    No `executors` means that they are chosen by need. One profile may cost `core_seconds`; all of a day together
+    `max_share` of what the job takes itself. Measurements older than `max_age` are made anew.
+    """
+
+    enabled: bool = False
+    executors: tuple[int, ...] = ()
+    core_seconds: float = 7200.0
+    max_share: float = 0.05
+    max_age: timedelta = timedelta(days=30)
+    parallel: int = 2
+    namespaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +186,9 @@ class StreamJob:
     `document` is the whole spec with all defaults filled in, as plain data: what changes are found in; `fingerprint`
     tells apart what of it needs a new driver.
     `paused_by` names what keeps the operator from acting on the job.
-    `objective` is None without spec.slo. `approved` is the decision that a person has approved. `not_in_force` names
-    the declared fields that this version stores but does not act upon.
+    `objective` is None without spec.slo. `approved` is the decision that a person has approved, `drill` what the
+    annotation of a drill asks for. `not_in_force` names the declared fields that this version stores but does not act
+    upon.
     """
 
     key: JobKey
@@ -183,9 +206,12 @@ class StreamJob:
     objective: Objective | None = None
     progress_deadline: timedelta = timedelta(minutes=5)
     recovery_target: timedelta | None = None
+    drills: Drills = field(default_factory=Drills)
+    drill: str | None = None
     latency: LatencyBound | None = None
     throughput: float | None = None
     scaling: Scaling = field(default_factory=Scaling)
+    profiling: Profiling = field(default_factory=Profiling)
     approved: str | None = None
     not_in_force: tuple[str, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)

@@ -57,11 +57,18 @@ def policy_of(job: StreamJob, models: Models) -> Policy:
 
 
 def settings_of(
-    job: StreamJob, told: Measurement | Unmeasured, approved: int | None = None
+    job: StreamJob,
+    told: Measurement | Unmeasured,
+    *,
+    approved: int | None = None,
+    room: int | None = None,
 ) -> Settings:
-    """How far the guards let the policy go."""
+    """How far the guards let the policy go; there is `room` for so many executors, if that is known to be a limit."""
     return Settings(
-        blackouts=job.scaling.blackouts, error_budget=_budget_left(job, told), approved=approved
+        blackouts=job.scaling.blackouts,
+        error_budget=_budget_left(job, told),
+        approved=approved,
+        grant=room,
     )
 
 
@@ -108,7 +115,9 @@ def _threshold(job: StreamJob, capacity: Capacity | NoData) -> dict[str, float]:
     if isinstance(capacity, NoData):
         return {}
     largest = job.executors.maximum
-    return {"threshold": LATENESS * capacity.rate(largest) / largest}
+    rate = capacity.rate(largest)
+    # A line through what was measured of more executors than are allowed now may say that these do nothing.
+    return {"threshold": LATENESS * rate / largest} if rate > 0 else {}
 
 
 def _budget_left(job: StreamJob, told: Measurement | Unmeasured) -> float | None:

@@ -4,7 +4,7 @@ Spark takes most changes only with a new driver, keeps a few from the checkpoint
 says, and some need no driver at all. The classes, cheapest first:
 
     none       nothing that runs is touched
-    live       the running driver takes it (the number of executors)
+    live       what runs takes it (the number of executors, their CPU)
     restart    a new driver on the same checkpoint
     migration  the state in the checkpoint would have to be moved or rewritten; never done unasked
 """
@@ -32,6 +32,9 @@ _CHEAPEST_FIRST = tuple(ChangeClass)
 _CONF = "application.sparkConf."
 _UNKNOWN: Mapping[str, str] = {}
 
+CPU_FIELDS = frozenset({"application.executor.cpuRequest", "application.executor.cpuLimit"})
+"""What the executors that run can be given without a restart, where the cluster allows it."""
+
 # The first prefix that fits decides; a path is written as the user knows it, without "spec.".
 _RULES: tuple[tuple[str, ChangeClass], ...] = (
     ("checkpoint.leaseDurationSeconds", ChangeClass.RESTART),
@@ -40,6 +43,7 @@ _RULES: tuple[tuple[str, ChangeClass], ...] = (
     ("executors.min", ChangeClass.LIVE),
     ("executors.max", ChangeClass.LIVE),
     ("executors", ChangeClass.RESTART),
+    *((path, ChangeClass.LIVE) for path in sorted(CPU_FIELDS)),
     ("application", ChangeClass.RESTART),
     ("sources", ChangeClass.RESTART),
 )
@@ -92,11 +96,23 @@ def restored(declared: Mapping[str, object], good: Mapping[str, object]) -> dict
     parts = ("application", "sources", "checkpoint")
     whole = {name: part for name, part in declared.items() if name not in parts}
     whole |= {name: good[name] for name in parts if name in good}
+    whole["application"] = _with_live_cpu(good.get("application"), declared.get("application"))
     before, wanted = good.get("executors"), declared.get("executors")
     if isinstance(before, Mapping) and isinstance(wanted, Mapping):
         live = {name: wanted[name] for name in ("min", "max", "initial") if name in wanted}
         whole["executors"] = {**before, **live}
     return whole
+
+
+def _with_live_cpu(good: object, declared: object) -> object:
+    """A good application with the executors' CPU as it is declared."""
+    if not isinstance(good, Mapping) or not isinstance(declared, Mapping):
+        return good
+    names = {path.rpartition(".")[2] for path in CPU_FIELDS}
+    kept, wanted = good.get("executor") or {}, declared.get("executor") or {}
+    executor = {name: value for name, value in kept.items() if name not in names}
+    executor |= {name: value for name, value in wanted.items() if name in names}
+    return {**good, "executor": executor} if executor else good
 
 
 def _class_of_change(path: str, wanted: object, pinned: Mapping[str, str]) -> ChangeClass:

@@ -1,7 +1,7 @@
 """The number of executors that was decided upon for a job, and the number that it is to have because of it."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sluice.core.application import StreamJob
 from sluice.core.deciding.decision import Decision
@@ -21,6 +21,11 @@ class Decided:
     incarnation: int
     decision: Decision
     pending: str | None = None
+
+    @property
+    def grows(self) -> bool:
+        """Whether the job is to have more executors than before."""
+        return self.decision.executors > self.before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +52,22 @@ def wanted_executors(job: StreamJob, chosen: Chosen | None) -> int:
     return min(max(chosen.executors, job.executors.minimum), job.executors.maximum)
 
 
-def newly_chosen(job: StreamJob, chosen: Chosen | None, decided: Decided | None) -> Chosen | None:
-    """What is chosen after the newest decision; only one that changes the number is remembered."""
+CLOCKS_APART = timedelta(minutes=1)
+"""How far the clock of a former operator may have been ahead."""
+
+
+def newly_chosen(
+    job: StreamJob, chosen: Chosen | None, decided: Decided | None, now: datetime
+) -> Chosen | None:
+    """What is chosen after the newest decision; only one that changes the number is remembered.
+
+    A choice of the future is older than any decision: a clock was set back, or somebody has edited the status.
+    """
     if not job.scaling.chooses:
         return None
     if job.paused_by is not None or decided is None:
         return chosen
-    if chosen is not None and decided.at <= chosen.at:
+    if chosen is not None and decided.at <= chosen.at <= now + CLOCKS_APART:
         return chosen
     if decided.decision.executors == wanted_executors(job, chosen):
         return chosen

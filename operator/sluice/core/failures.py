@@ -16,11 +16,21 @@ _HINDRANCES = frozenset({"DriverRefused", "CannotStart"})
 _ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's error class when it finds that somebody else has written its offset or commit log."""
 
+JITTER = 0.25
+"""The share by which a pause is longer or shorter."""
+
+AGENT_GRACE = timedelta(seconds=30)
+"""How long a driver may show a failed query and no active one before it is replaced: the program may be about to start
+another.
+"""
+
 
 def counted(
     job: StreamJob, record: Record, failure: Failure, started: datetime | None, now: datetime
 ) -> Record:
-    """One more failure: the next start waits longer, or there is none."""
+    """One more failure: the next start waits longer, or there is none. What a drill did is none."""
+    if record.recoveries.excuses(failure.incarnation) and failure.reason != "AnotherWriter":
+        return away(record, Cause.DRIVER_LOSS, failure.at, now)
     policy = job.restart
     if started is not None and failure.at - started >= policy.reset_after:
         record = replace(record, failures=0)
@@ -59,12 +69,12 @@ def cannot_start(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
 
 
 def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:
-    """The cluster did not take the driver pod of this incarnation: quota, admission, security."""
+    """The cluster did not take the driver pod of this incarnation, or what it needs: quota, admission, security."""
     failure = Failure(
         incarnation=record.incarnation,
         generation=job.generation,
         reason="DriverRefused",
-        message=f"the cluster refused its pod: {why}",
+        message=f"the cluster refused its pod, or what that needs: {why}",
         at=now,
     )
     return counted(job, record, failure, None, now)
@@ -98,6 +108,14 @@ def why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
     )
 
 
+def has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bool:
+    """Whether queries failed and none is left, while the program goes on as if nothing had happened."""
+    if report.phase != "running" or any(query.active for query in report.queries):
+        return False
+    failed = any(query.failure is not None for query in report.queries)
+    return failed and driver.started is not None and now - driver.started > AGENT_GRACE
+
+
 def why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -> Failure:
     """What the agent tells of the first query that failed."""
     query = next(query for query in report.queries if query.failure is not None)
@@ -114,11 +132,14 @@ def why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) ->
     )
 
 
-def away(record: Record, cause: Cause, began: datetime, now: datetime) -> Record:
+def away(
+    record: Record, cause: Cause, began: datetime, now: datetime, *, drilled: int = 0
+) -> Record:
     """The driver is gone or goes; a job that never ran has nothing to recover."""
     if record.last_batch is None:
         return record
-    begun = record.recoveries.begun(cause, record.incarnation + 1, began, now)
+    incarnation = record.incarnation + 1
+    begun = record.recoveries.begun(cause, incarnation, began, now, drilled=drilled)
     return replace(record, recoveries=begun)
 
 
@@ -132,7 +153,12 @@ def backoff(policy: RestartPolicy, failures: int, seed: str) -> timedelta:
     seconds = policy.initial.total_seconds() * policy.factor**exponent
     pause = timedelta(seconds=min(seconds, policy.maximum.total_seconds()))
     digest = hashlib.sha256(f"{seed}/{failures}".encode()).digest()
-    return pause * (0.75 + 0.5 * digest[0] / 255)
+    return pause * (1 - JITTER + 2 * JITTER * digest[0] / 255)
+
+
+def longest_pause(policy: RestartPolicy) -> timedelta:
+    """No failure is followed by a longer pause."""
+    return policy.maximum * (1 + JITTER)
 
 
 def _told_of_another_writer(job: StreamJob) -> str:

@@ -6,7 +6,8 @@
     driver ended ------------------------------> record why, remove the pod, back off
     driver cannot start ------------------------> after a while, go back to the last good spec
     driver runs, its node is cordoned ---------> stop it; the next one starts elsewhere
-    driver runs, spec changed: live -----------> the agent takes the new number of executors
+    driver runs, executors come to no use -----> stop it; the next one gives tasks to all of them
+    driver runs, spec changed: live -----------> the agent takes the new number of executors, their pods another CPU
                                restart --------> stop it; the next one starts on the same checkpoint
                                migration ------> refuse, keep it running
     no driver, nothing in the way -------------> incarnation + 1, start
@@ -16,31 +17,30 @@ pod of the last one is gone. Each step carries the record that must be stored *b
 """
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from sluice.core import changes, checkpoints, failures
+from sluice.core import changes, checkpoints, failures, resizing, restarting, staffing
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.checkpoints import CheckpointReport
-from sluice.core.chosen import Chosen, newly_chosen, wanted_executors
-from sluice.core.modelling.rescaling import Path
+from sluice.core.chosen import newly_chosen, wanted_executors
+from sluice.core.conditions import Condition
+from sluice.core.drilling import answering
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
 from sluice.core.proving import has_worked
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
+from sluice.core.resizing import Resize
 from sluice.core.steps import (
     WAIT,
     ReplaceExecutors,
+    ResizeExecutors,
     SetExecutors,
     StartDriver,
     StopDriver,
     Verdict,
     Wait,
 )
-
-AGENT_GRACE = timedelta(seconds=30)
-"""How long a driver may show a failed query and no active one before it is replaced: the program
-may be about to start another."""
 
 
 def next_step(
@@ -53,8 +53,9 @@ def next_step(
         incarnation=_newest_incarnation(job, record, seen),
         ended=max(record.ended, seen.ended),
         recoveries=record.recoveries.seen(seen, now),
-        chosen=newly_chosen(job, record.chosen, seen.decided),
+        chosen=newly_chosen(job, record.chosen, seen.decided, now),
     )
+    record = answering.noticed(job, answering.answered(job, record, seen, now), seen, now)
     driver = seen.driver
     if job.paused_by is not None:
         return _left_alone(job, record, seen, now)
@@ -66,7 +67,8 @@ def next_step(
         return _after_the_end(job, record, driver, now)
     if job.suspend:
         return _stop(record, driver, "spec.suspend is true")
-    return _with_driver(job, record, driver, seen, now)
+    verdict = _with_driver(job, record, driver, seen, now)
+    return verdict if isinstance(verdict.step, StopDriver) else _called_off(verdict, driver)
 
 
 def _newest_incarnation(job: StreamJob, record: Record, seen: Observed) -> int:
@@ -105,6 +107,7 @@ def _without_driver(
     if job.suspend:
         calm = replace(record.forgiven(), stopping=None, recoveries=record.recoveries.dropped())
         return Verdict(step=WAIT, record=calm, phase=Phase.SUSPENDED)
+    record = _with_loss(record, now)
     if holder is not None:
         return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
     if record.last_failure is not None and record.last_failure.generation != job.generation:
@@ -113,7 +116,9 @@ def _without_driver(
         return Verdict(step=WAIT, record=record, phase=Phase.FAILED)
     if moves_checkpoint(job, record):
         return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
-    if record.next_start is not None and now < record.next_start:
+    # Beyond the longest pause is no moment of ours: a clock was set back, or somebody has edited the status.
+    latest = now + failures.longest_pause(job.restart)
+    if record.next_start is not None and now < record.next_start <= latest:
         wait = Wait(until=record.next_start)
         return Verdict(step=wait, record=record, phase=Phase.BACKING_OFF)
     started = record.with_start(job.checkpoint_location)
@@ -121,6 +126,23 @@ def _without_driver(
     inherits = record.inherits(job.checkpoint_location)
     step = StartDriver(incarnation=started.incarnation, inherits=inherits)
     return Verdict(step=step, record=started, phase=Phase.PENDING)
+
+
+_WAS_THERE = frozenset(("Running", "AgentSilent", "Stopping", "NodeLost"))
+"""Reasons of the condition DriverRunning while there is a driver that has run."""
+
+
+def _with_loss(record: Record, now: datetime) -> Record:
+    """Begin to measure when the driver of the last look is gone, and nobody here has asked it to go: somebody has
+    deleted its pod, or evicted it.
+    """
+    was_there = any(
+        claim.type is Condition.DRIVER_RUNNING and claim.reason in _WAS_THERE
+        for claim in record.conditions
+    )
+    if not was_there or record.stopping is not None or record.recoveries.present is not None:
+        return record
+    return failures.away(record, Cause.DRIVER_LOSS, now, now)
 
 
 def moves_checkpoint(job: StreamJob, record: Record) -> bool:
@@ -196,42 +218,45 @@ def _with_driver(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Verdict:
     record, change = _with_change(job, record, driver)
-    due = _restart_due(job, record, driver, seen, now)
+    record = _with_staffing(job, record, driver, seen.report, now)
+    resize = resizing.followed(record.resize, job, change, driver, seen.executors, now=now)
+    record = replace(record, resize=resize)
+    due = restarting.due(job, record, driver, seen, now)
     # A job that never ran has nothing that a restart would interrupt.
     is_held_back = due is not None and seen.crowd > 0 and record.last_batch is not None
     if due is not None and not is_held_back:
-        cause, why = due
-        return _stop(failures.away(record, cause, now, now), driver, why)
+        if due.fallback is not None and record.staffing is not None:
+            record = replace(record, staffing=replace(record.staffing, fallback=due.fallback))
+        return _stop(failures.away(record, due.cause, now, now), driver, due.why)
     has_the_spec = change.kind in (ChangeClass.LIVE, ChangeClass.NONE)
     go_on = _on_trial if has_the_spec and driver.document is not None else _running
     verdict = go_on(job, record, driver, seen, now)
     if due is None or isinstance(verdict.step, StopDriver):
         return verdict
-    return replace(verdict, step=WAIT, held_back=due[1])
+    return replace(verdict, step=WAIT, held_back=due.why)
 
 
-def _restart_due(
-    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
-) -> tuple[Cause, str] | None:
-    """A restart of the operator's own choice, and why; None if the driver may go on, or has failed."""
-    change, chosen, report = record.change, record.chosen, seen.report
-    moves = change.kind is ChangeClass.MIGRATION and _may_restart(job, record)
-    if change.kind is ChangeClass.RESTART or moves:
-        return Cause.SPEC_CHANGE, f"{change} changed"
-    if report is not None and _has_died_inside(report, driver, now):
-        return None
-    if seen.is_cordoned:
-        return Cause.PLANNED_MOVE, f"its node {driver.node} is cordoned"
-    wanted = wanted_executors(job, chosen)
-    if chosen is not None and _is_by_restart(chosen, driver, report, wanted):
-        return Cause.RESCALE, f"decision {chosen.decision}: {wanted} executors"
-    return None
+def _called_off(verdict: Verdict, driver: DriverPod) -> Verdict:
+    """The driver goes on. It may have been told to stop before, in vain, for a reason that holds no longer."""
+    record = verdict.record
+    if record.stopping is None:
+        return verdict
+    recoveries = record.recoveries.called_off(driver.incarnation)
+    return replace(verdict, record=replace(record, stopping=None, recoveries=recoveries))
 
 
-def _may_restart(job: StreamJob, record: Record) -> bool:
-    """A checkpoint without a batch has nothing to migrate; else the new place must be named."""
-    place = job.checkpoint_location
-    return record.last_batch is None or job.allowed_migration == place != record.checkpoint
+def _with_staffing(
+    job: StreamJob, record: Record, driver: DriverPod, report: AgentReport | None, now: datetime
+) -> Record:
+    """Follow what becomes of the last rescale; a choice for which there is no room is taken back."""
+    wanted = wanted_executors(job, record.chosen)
+    known = staffing.followed(record.staffing, wanted, driver, report, now)
+    record = replace(record, staffing=known)
+    returned = staffing.taken_back(known, job, record.chosen, driver, report, now)
+    if returned is None:
+        return record
+    room = staffing.Room(executors=returned.executors, until=now + staffing.ROOM_AGAIN)
+    return replace(record, chosen=returned, room=room, staffing=None)
 
 
 def _on_trial(
@@ -255,7 +280,7 @@ def _running(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Verdict:
     report = seen.report
-    if report is not None and _has_died_inside(report, driver, now):
+    if report is not None and failures.has_died_inside(report, driver, now):
         if not record.has_counted(driver.incarnation):
             failure = failures.why_queries_ended(job, report, driver)
             record = failures.counted(job, record, failure, driver.started, now)
@@ -268,16 +293,15 @@ def _running(
         return Verdict(step=SetExecutors(target=wanted), record=record, phase=phase)
     if seen.leaving and report is not None and report.phase == "running":
         return Verdict(step=ReplaceExecutors(ids=seen.leaving), record=record, phase=phase)
-    return Verdict(step=WAIT, record=record, phase=phase)
+    return Verdict(step=_resize(record.resize, seen) or WAIT, record=record, phase=phase)
 
 
-def _is_by_restart(
-    chosen: Chosen, driver: DriverPod, report: AgentReport | None, wanted: int
-) -> bool:
-    """Whether the executors are to come with another driver, and this one has others yet."""
-    if chosen.path is not Path.RESTART or driver.incarnation > chosen.incarnation:
-        return False
-    return report is not None and report.target != wanted
+def _resize(resize: Resize | None, seen: Observed) -> ResizeExecutors | None:
+    """The executors that are to be given other CPU now."""
+    if resize is None or resize.refusal:
+        return None
+    pods = tuple(sorted(one.name for one in resizing.lacking(resize, seen.executors)))
+    return ResizeExecutors(pods=pods, share=resize.share) if pods else None
 
 
 def _has_other_executors(report: AgentReport, wanted: int) -> bool:
@@ -287,14 +311,6 @@ def _has_other_executors(report: AgentReport, wanted: int) -> bool:
     if report.phase != "running" or report.target is None:
         return False
     return report.target != wanted or (report.registered or 0) > wanted
-
-
-def _has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bool:
-    """Whether queries failed and none is left, while the program goes on as if nothing had happened."""
-    if report.phase != "running" or any(query.active for query in report.queries):
-        return False
-    failed = any(query.failure is not None for query in report.queries)
-    return failed and driver.started is not None and now - driver.started > AGENT_GRACE
 
 
 def _phase_of(driver: DriverPod, report: AgentReport | None) -> Phase:

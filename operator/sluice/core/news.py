@@ -37,15 +37,40 @@ def news(before: Record, after: Record) -> Iterator[News]:
         resumed = "" if after.last_batch is None else f", after batch {after.last_batch}"
         told = f"Incarnation {after.incarnation} starts{resumed}"
         yield News(reason="DriverStarting", message=told)
-    if after.chosen is not None and after.chosen != before.chosen:
-        chosen = after.chosen
-        told = f"Decision {chosen.decision}: {chosen.executors} executors, {chosen.path.lower()}: {chosen.reason}"
-        is_undo = chosen.undoes is not None
-        reason = "RescaleUndone" if is_undo else "Rescaling"
-        yield News(reason=reason, message=told, is_warning=is_undo)
+    yield from _of_executors(before, after)
+    yield from _of_drill(before, after)
     for recovery in after.recoveries.past[len(after.recoveries.past) - _newly(before, after) :]:
         yield News(reason="Recovered", message=_told_of(recovery))
     yield from _newly_failed(before, after)
+
+
+def _of_drill(before: Record, after: Record) -> Iterator[News]:
+    answer = after.drill
+    if answer is None or answer == before.drill:
+        return
+    if answer.refusal:
+        told = f"{answer.asked} is not done: {answer.refusal}"
+        yield News(reason="DrillRefused", message=told, is_warning=True)
+    elif answer.done and after.recoveries.present is not None:
+        who, hit = answer.asked.partition("@")[0], after.recoveries.present.drilled
+        told = f"A drill has killed the {who} of incarnation {hit}"
+        yield News(reason="Drilled", message=told)
+
+
+def _of_executors(before: Record, after: Record) -> Iterator[News]:
+    fallback = after.staffing.fallback if after.staffing is not None else None
+    if fallback is not None and (before.staffing is None or fallback != before.staffing.fallback):
+        text = f"{fallback.message[0].upper()}{fallback.message[1:]}"
+        yield News(reason=fallback.reason, message=text, is_warning=True)
+    chosen = after.chosen
+    if chosen is None or chosen == before.chosen:
+        return
+    told = f"Decision {chosen.decision}: {chosen.executors} executors, {chosen.path.lower()}: {chosen.reason}"
+    if after.room is not None and after.room != before.room:
+        yield News(reason="ExecutorsNotCome", message=told, is_warning=True)
+        return
+    is_undo = chosen.undoes is not None
+    yield News(reason="RescaleUndone" if is_undo else "Rescaling", message=told, is_warning=is_undo)
 
 
 def _newly(before: Record, after: Record) -> int:
@@ -65,7 +90,8 @@ def _told_of(recovery: Recovery) -> str:
         for stage, moment in stages.items()
         if moment is not None
     )
-    return f"{recovery.cause}: {told}"
+    drill = " (drill)" if recovery.drilled else ""
+    return f"{recovery.cause}{drill}: {told}"
 
 
 def _newly_failed(before: Record, after: Record) -> Iterator[News]:

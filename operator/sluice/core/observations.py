@@ -12,6 +12,7 @@ from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import Decided
 from sluice.core.learning.batches import BatchReport
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
+from sluice.core.quantities import CpuShare
 
 LOST_AFTER = timedelta(seconds=30)
 """A pod that is not gone so long after its grace period has no kubelet that would end it."""
@@ -78,6 +79,21 @@ class DriverPod:
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorPod:
+    """A running executor pod: Spark's id of it, where it is, and its CPU as it was last asked for.
+
+    `obstacle` is the reason, the message and the time of what keeps the kubelet from giving it that CPU.
+    """
+
+    name: str
+    id: str = ""
+    node: str = ""
+    created: datetime
+    share: CpuShare | None = None
+    obstacle: tuple[str, str, datetime] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class QueryFailure:
     """Why a streaming query ended: Spark's error class and a message."""
@@ -125,10 +141,26 @@ class QueryReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorWork:
+    """For how long an executor is there, by the driver's clock, and the tasks that it has completed.
+
+    Since it joined, so many batches with rows have begun and been committed, and all executors have completed
+    `tasks_of_all`.
+    """
+
+    id: str
+    there: timedelta
+    tasks: int
+    batches: int
+    tasks_of_all: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
     """What the agent in the driver told, and when.
 
-    `executor_seconds` is for how long all tasks so far had a core, waiting for the network included.
+    `executor_seconds` is for how long all tasks so far had a core, waiting for the network included. `work` has the
+    executors that can be given tasks; None where the agent, or its Spark, does not tell.
     """
 
     at: datetime
@@ -138,7 +170,23 @@ class AgentReport:
     target: int | None = None
     registered: int | None = None
     executor_seconds: float | None = None
+    work: tuple[ExecutorWork, ...] | None = None
     queries: tuple[QueryReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilingOutlook:
+    """How a job is profiled by itself: the newest profile, its phase, and why no other begins, until when at least.
+
+    `points` are rows per second by executors, in words.
+    """
+
+    profile: str | None = None
+    phase: str | None = None
+    points: str = ""
+    reason: str = ""
+    message: str = ""
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +195,8 @@ class Observed:
 
     driver: DriverPod | None = None
     executors_running: int = 0
+    executors: tuple[ExecutorPod, ...] = ()
+    """Their pods."""
     report: AgentReport | None = None
     silence: str | None = None
     """Why the agent's report is missing or old, if a driver is running."""
@@ -161,3 +211,5 @@ class Observed:
     """Spark's ids of the executors that are to leave theirs."""
     decided: Decided | None = None
     """The newest decision on its executors, if one was made since the operator started."""
+    profiling: ProfilingOutlook | None = None
+    """How it is profiled by itself, if that is enabled."""

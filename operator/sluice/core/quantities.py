@@ -5,6 +5,7 @@ Spark reads 600 MiB, so a spec that means one thing to both must not contain it.
 """
 
 import re
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from typing import NewType
@@ -18,6 +19,19 @@ MEMORY_PATTERN = r"^[1-9][0-9]*(Mi|Gi)$"
 CPU_PATTERN = r"^([1-9][0-9]*m|[0-9]+(\.[0-9]{1,3})?)$"
 
 MEBIBYTE = 1024**2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuShare:
+    """The CPU of a container: what is reserved for it, and the most that it may use; None is no limit."""
+
+    request: Millicores
+    limit: Millicores | None = None
+
+    def __str__(self) -> str:
+        limit = "no limit" if self.limit is None else f"limit {format_cpu(self.limit)}"
+        return f"request {format_cpu(self.request)}, {limit}"
+
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _BYTES = {"Mi": MEBIBYTE, "Gi": 1024 * MEBIBYTE}

@@ -11,8 +11,11 @@ from enum import StrEnum
 from sluice.core.changes import NO_CHANGE, Change
 from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim
+from sluice.core.drilling.records import Answer
 from sluice.core.proving import Proving
 from sluice.core.recoveries import CHOSEN, Recoveries
+from sluice.core.resizing import Resize
+from sluice.core.staffing import Room, Staffing
 
 
 class Phase(StrEnum):
@@ -79,8 +82,16 @@ class Record:
     ended: int = 0
     chosen: Chosen | None = None
     """The number of executors that was decided upon, if the operator may choose it."""
+    staffing: Staffing | None = None
+    """What became of the last rescale, if there was one."""
+    room: Room | None = None
+    """How many executors there was room for, if they were fewer than chosen."""
     recoveries: Recoveries = field(default_factory=Recoveries)
     proving: Proving = field(default_factory=Proving)
+    resize: Resize | None = None
+    """The CPU that the executors of the present driver are to have without a restart."""
+    drill: Answer | None = None
+    """The answer to the drill that is asked for."""
     conditions: tuple[Claim, ...] = ()
 
     @property

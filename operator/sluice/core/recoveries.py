@@ -8,6 +8,14 @@
     caught up  no more rows waited than usual, and went on so for `CALM`
 
 A driver that fails while it recovers prolongs the same recovery: what counts is how long the stream was away.
+
+Spark itself replaces a lost executor, so that is measured only of drills, whose driver goes on:
+
+    detected   the operator saw it
+    started    as many pods as were asked for ran again
+    connected  as many executors were registered at the driver
+    committed  a batch was committed since it was detected
+    caught up  all of that, and no more rows waited than usual
 """
 
 from collections.abc import Iterable
@@ -35,6 +43,8 @@ class Cause(StrEnum):
 
     DRIVER_LOSS = "DriverLoss"
     """It failed, was killed, or its queries did."""
+    EXECUTOR_LOSS = "ExecutorLoss"
+    """Nothing: a drill has killed an executor, and the driver goes on."""
     NODE_LOSS = "NodeLoss"
     """Its pod ended without a word of how."""
     SPEC_CHANGE = "SpecChange"
@@ -56,7 +66,8 @@ LONGEST_RESTART = timedelta(minutes=10)
 class Recovery:
     """One of them; the moments that have not come yet are None.
 
-    `incarnation` is the first driver that may end it. `calm_since` is when the lag came back to the usual.
+    `incarnation` is the first driver that may end it. `calm_since` is when the lag came back to the usual. `drilled` is
+    the incarnation that a drill has hit; 0 if it was no drill.
     """
 
     cause: Cause
@@ -68,6 +79,7 @@ class Recovery:
     committed: datetime | None = None
     caught_up: datetime | None = None
     calm_since: datetime | None = None
+    drilled: int = 0
 
     def seconds(self, moment: datetime | None) -> float | None:
         """From the beginning to a moment."""
@@ -83,6 +95,11 @@ class Recovery:
         """Seconds until it had caught up."""
         return self.seconds(self.caught_up)
 
+    @property
+    def keeps_driver(self) -> bool:
+        """Whether only an executor was lost, and the driver that had it has gone on since."""
+        return self.cause is Cause.EXECUTOR_LOSS and self.incarnation == self.drilled
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recoveries:
@@ -93,9 +110,14 @@ class Recoveries:
     count: int = 0
     usual_lag: float = 0.0
 
-    def begun(self, cause: Cause, incarnation: int, began: datetime, now: datetime) -> "Recoveries":
-        """The driver before `incarnation` is gone; a recovery that goes on only waits for a later driver."""
-        if self.present is not None:
+    def begun(
+        self, cause: Cause, incarnation: int, began: datetime, now: datetime, *, drilled: int = 0
+    ) -> "Recoveries":
+        """The driver before `incarnation` is gone; a recovery that goes on only waits for a later driver.
+
+        One from a lost executor may wait for a place for another one while the stream flows; that is dropped.
+        """
+        if self.present is not None and not _is_only_short_of_staff(self.present):
             again = replace(
                 self.present,
                 incarnation=max(self.present.incarnation, incarnation),
@@ -106,13 +128,31 @@ class Recoveries:
             )
             return replace(self, present=again)
         present = Recovery(
-            cause=cause, incarnation=incarnation, began=min(began, now), detected=now
+            cause=cause,
+            incarnation=incarnation,
+            began=min(began, now),
+            detected=now,
+            drilled=drilled,
         )
         return replace(self, present=present)
 
     def dropped(self) -> "Recoveries":
         """Nobody waits any more: the job was suspended."""
         return replace(self, present=None)
+
+    def called_off(self, incarnation: int) -> "Recoveries":
+        """The driver of that incarnation was to be replaced, and goes on after all."""
+        present = self.present
+        if present is None or present.incarnation <= incarnation:
+            return self
+        if present.cause in CHOSEN:
+            return self.dropped()
+        # A failure before it is what the job recovers from still.
+        return replace(self, present=replace(present, incarnation=incarnation))
+
+    def excuses(self, incarnation: int) -> bool:
+        """Whether a drill has hit this driver, so that what ends it now is no failure of its own."""
+        return self.present is not None and 0 < incarnation == self.present.drilled
 
     def seen(self, seen: Observed, now: datetime) -> "Recoveries":
         """What one look shows."""
@@ -127,8 +167,14 @@ class Recoveries:
         return replace(self, present=None, past=past, count=self.count + 1)
 
 
+def _is_only_short_of_staff(recovery: Recovery) -> bool:
+    return recovery.keeps_driver and recovery.committed is not None
+
+
 def _advanced(recovery: Recovery, seen: Observed, usual: float, now: datetime) -> Recovery:
     driver, report = seen.driver, seen.report
+    if recovery.keeps_driver:
+        return _restaffed(recovery, seen, usual, now)
     if driver is None or driver.incarnation < recovery.incarnation or driver.started is None:
         return recovery
     recovery = replace(recovery, started=recovery.started or driver.started)
@@ -140,11 +186,48 @@ def _advanced(recovery: Recovery, seen: Observed, usual: float, now: datetime) -
         recovery = replace(recovery, committed=_first_commit(report, driver.started))
     if recovery.committed is None:
         return recovery
+    return _calmed(recovery, report, usual, now)
+
+
+def _restaffed(recovery: Recovery, seen: Observed, usual: float, now: datetime) -> Recovery:
+    """The same for a lost executor of a driver that goes on."""
+    driver, report = seen.driver, seen.report
+    if driver is None or driver.incarnation != recovery.incarnation:
+        return recovery
+    if report is None or report.incarnation != driver.incarnation or report.target is None:
+        return recovery
+    if recovery.started is None and seen.executors_running >= report.target:
+        recovery = replace(recovery, started=now)
+    # What the agent told before the pod ran may be of executors that Spark had not missed yet.
+    if recovery.connected is None and recovery.started is not None and report.at > recovery.started:
+        is_staffed = (report.registered or 0) >= report.target
+        recovery = replace(recovery, connected=report.at if is_staffed else None)
+    if recovery.committed is None:
+        recovery = replace(recovery, committed=_commit_since(report, recovery.detected))
+    if recovery.connected is None or recovery.committed is None:
+        return replace(recovery, calm_since=None)
+    return _calmed(recovery, report, usual, now)
+
+
+def _calmed(recovery: Recovery, report: AgentReport, usual: float, now: datetime) -> Recovery:
+    """It is over when the lag has been usual for long enough."""
+    assert recovery.committed is not None
     if not _is_usual(report, usual):
         return replace(recovery, calm_since=None)
     since = recovery.calm_since or max(report.at, recovery.committed)
     is_over = now - since >= CALM
     return replace(recovery, calm_since=since, caught_up=since if is_over else None)
+
+
+def _commit_since(report: AgentReport, moment: datetime) -> datetime | None:
+    """When the last of the queries has committed since a moment; those with nothing to do need not."""
+    if report.at <= moment or not report.queries:
+        return None
+    late = [query for query in report.queries if not (query.committed_at or moment) > moment]
+    if any(query.backlog_rows != 0 for query in late):
+        return None
+    commits = [query.committed_at for query in report.queries if query.committed_at is not None]
+    return max((at for at in commits if at > moment), default=report.at)
 
 
 def _first_commit(report: AgentReport, started: datetime) -> datetime | None:

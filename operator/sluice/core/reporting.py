@@ -1,19 +1,17 @@
 """Say how a job is doing: conditions computed anew each time from what is declared, seen and decided.
 
 One function gives all conditions, so none can be forgotten in some branch; `conditions.settle` then
-keeps the times of those that did not change.
+keeps the times of those that did not change. What the spec and the scaling have to tell is in `specclaims` and
+`scalingclaims`.
 """
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sluice.core import checkpoints, hints, scalingclaims
+from sluice.core import hints, scalingclaims, specclaims
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
-from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, attained
-from sluice.core.news import told_of_rollback
 from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
@@ -39,8 +37,8 @@ def conditions_of(
     """All conditions of a job whose spec is valid."""
     others = (
         holds(Condition.SPEC_VALID, "Accepted", "The spec can be carried out."),
-        _in_force(job),
-        _applied(job, verdict, seen),
+        specclaims.in_force(job),
+        specclaims.applied(job, verdict, seen),
         _managed(job, verdict, seen),
         _checkpoint(job, holder),
         _driver(job, verdict, seen, now),
@@ -48,101 +46,17 @@ def conditions_of(
         _metrics(seen, now),
         _objectives(job, seen),
         scalingclaims.recovery(job, seen),
-        scalingclaims.scaling(job, seen),
+        scalingclaims.scaling(job, verdict.record, seen, now),
     )
     return (*others, _ready(others, verdict.phase))
-
-
-def invalid(message: str, seen: Observed) -> tuple[Claim, ...]:
-    """The conditions of a job whose spec cannot be carried out."""
-    kept = "; the driver goes on with the last valid spec" if seen.driver is not None else ""
-    return (
-        fails(Condition.SPEC_VALID, "InvalidSpec", message),
-        fails(Condition.SPEC_APPLIED, "InvalidSpec", f"The spec is not valid{kept}."),
-        fails(Condition.READY, "InvalidSpec", message),
-    )
-
-
-def without_spec(claims: Iterable[Claim], message: str, verdict: Verdict) -> tuple[Claim, ...]:
-    """The conditions of a job whose spec cannot be carried out, and whose last good one is in its place."""
-    good = verdict.record.proving.good
-    last = f"generation {good.generation}, the last that worked" if good else "the last valid one"
-    replaced = (
-        fails(Condition.SPEC_VALID, "InvalidSpec", message),
-        fails(Condition.SPEC_APPLIED, "InvalidSpec", f"The spec is not valid; in force is {last}."),
-        fails(Condition.READY, "InvalidSpec", message),
-    )
-    told = {claim.type: claim for claim in (*claims, *replaced)}
-    return tuple(told.values())
-
-
-def _in_force(job: StreamJob) -> Claim:
-    if not job.not_in_force:
-        return holds(Condition.SPEC_IN_FORCE, "AllInForce", "Every declared field is acted upon.")
-    named = ", ".join(f"spec.{name}" for name in job.not_in_force)
-    message = f"Checked and stored, but not acted upon by this version: {named}."
-    return fails(Condition.SPEC_IN_FORCE, "NotYetInForce", message)
-
-
-def _applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
-    kind, record, change = Condition.SPEC_APPLIED, verdict.record, verdict.record.change
-    if record.proving.is_rolled_back(job.generation):
-        return fails(kind, "RolledBack", told_of_rollback(record))
-    if record.proving.refuses(job):
-        return fails(kind, "RollbackRefused", _told_of_refusal(job, record))
-    if moves_checkpoint(job, record):
-        message = (
-            f"spec.checkpoint: {job.checkpoint_location!r}: the job's progress (batch "
-            f"{record.last_batch}) is in {record.checkpoint!r}; to leave it behind, annotate the job "
-            f"with sluice.dev/allow-migration={job.checkpoint_location}"
-        )
-        return fails(kind, "MigrationRefused", message)
-    if seen.driver is None:
-        return unknown(kind, "NoDriver", "The spec applies when the next driver starts.")
-    ignored = _ignored(job, record)
-    match change.kind:
-        case ChangeClass.NONE | ChangeClass.MIGRATION if ignored:
-            return fails(kind, "IgnoredByCheckpoint", ignored)
-        case ChangeClass.NONE:
-            return holds(kind, "UpToDate", "The driver was started with this spec.")
-        case ChangeClass.LIVE:
-            return holds(kind, "Live", f"Taken by the running driver: {change}.")
-        case ChangeClass.RESTART:
-            waits = f" {_told_of_crowd(seen)}" if verdict.held_back else ""
-            message = f"A new driver is needed: {change} changed.{waits}"
-            return fails(kind, "RestartNeeded", message)
-        case ChangeClass.MIGRATION:
-            message = (
-                f"{change} changed, which the state in the checkpoint fixes: Spark would ignore it or "
-                "fail. The driver goes on as it was; change it back, or use a new checkpoint"
-            )
-            return fails(kind, "MigrationRefused", f"{message}.")
-
-
-def _told_of_refusal(job: StreamJob, record: Record) -> str:
-    good = record.proving.good
-    assert good is not None
-    return (
-        f"Generation {job.generation} never worked. Generation {good.generation}, the last that did, had its "
-        f"checkpoint in {good.checkpoint!r}: going back there would leave {job.checkpoint_location!r} behind, so it is "
-        "not done unasked. Mend the spec, or change it back and allow the move as before."
-    )
-
-
-def _ignored(job: StreamJob, record: Record) -> str:
-    """What of the spec Spark leaves aside for the checkpoint's sake, and the way out; empty if nothing."""
-    if record.checkpoint != job.checkpoint_location:
-        return ""
-    found = checkpoints.ignored(job.application.spark_conf, record.pinned)
-    told = "; ".join(str(one) for one in found)
-    remedy = "The driver goes on as it was. Write what the checkpoint has, or begin anew: another spec.checkpoint"
-    return f"{told}. {remedy}." if told else ""
 
 
 def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     kind = Condition.MANAGED
     if verdict.held_back is not None:
-        message = f"The driver is to be restarted: {verdict.held_back}. {_told_of_crowd(seen)}"
+        message = (
+            f"The driver is to be restarted: {verdict.held_back}. {specclaims.told_of_crowd(seen)}"
+        )
         return holds(kind, "RestartWaits", message)
     if job.paused_by is None:
         return holds(kind, "Acting", "The operator starts, stops and rescales the job as declared.")
@@ -153,13 +67,6 @@ def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     if seen.is_cordoned and seen.driver is not None:
         message += f"; the node {seen.driver.node} is cordoned, and a drain of it waits for the driver until then"
     return fails(kind, "Paused", f"{message}.")
-
-
-def _told_of_crowd(seen: Observed) -> str:
-    return (
-        f"That waits for the restarts of {seen.crowd} other jobs, and no more are made at once "
-        "(SLUICE_OPERATOR_CONCURRENT_RESTARTS)."
-    )
 
 
 def _checkpoint(job: StreamJob, holder: JobKey | None) -> Claim:
@@ -259,7 +166,10 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
 def _away_for_too_long(job: StreamJob, record: Record, now: datetime) -> str | None:
     """Why nothing is committed while drivers come and go: each of them alone is too young to be judged."""
     away = record.recoveries.present
-    if away is None or away.committed is not None or now - away.began <= job.progress_deadline:
+    # A driver that goes on without an executor is judged by its queries.
+    if away is None or away.keeps_driver or away.committed is not None:
+        return None
+    if now - away.began <= job.progress_deadline:
         return None
     since, deadline = format_duration(now - away.began), format_duration(job.progress_deadline)
     return (

@@ -1,22 +1,25 @@
 """The conditions of deciding: is the number of executors chosen, and can recoveries be as fast as promised."""
 
 from dataclasses import replace
+from datetime import datetime
 
-from sluice.core import checkpoints
+from sluice.core import checkpoints, spreading
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, fails, holds, unknown
 from sluice.core.deciding.situation import Mode
 from sluice.core.measurement import Unmeasured
 from sluice.core.observations import Observed
+from sluice.core.record import Record
 
 _REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSERVE: "Observing"}
 
 
-def scaling(job: StreamJob, seen: Observed) -> Claim:
-    """Whether decisions are made, the newest of them, and whether there are more executors than work for them."""
+def scaling(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Claim:
+    """Whether decisions are made, the newest of them, and whether the executors are there and have work."""
     claim = _deciding(job, seen)
-    return replace(claim, message=claim.message + _idle(job, seen))
+    told = _rescaled(record, seen, now) + (_idle(job, seen) or _unused(job, record, seen))
+    return replace(claim, message=claim.message + told)
 
 
 def _deciding(job: StreamJob, seen: Observed) -> Claim:
@@ -69,6 +72,34 @@ def _idle(job: StreamJob, seen: Observed) -> str:
         f" {target} executors of {job.executors.cores} cores are wanted, but the state has {sum(known)} partitions: "
         f"more than {useful} find no work on it."
     )
+
+
+def _rescaled(record: Record, seen: Observed, now: datetime) -> str:
+    """Point out what has become of the last rescale, if it did not go as it should."""
+    staffing, room, told = record.staffing, record.room, ""
+    if staffing is not None and staffing.fallback is not None:
+        told += f" The driver was restarted for {staffing.executors} executors: {staffing.fallback.message}."
+    if staffing is not None and seen.driver is not None and staffing.is_late(seen.driver, now):
+        told += (
+            f" {staffing.executors} executors were asked for at {staffing.since:%H:%M:%S} UTC and have not all come, "
+            f"{seen.executors_running} run: look at what the pods of the others wait for, or lower spec.executors."
+        )
+    if room is not None and now < room.until:
+        told += f" No more than {room.executors} executors came; more are tried from {room.until:%H:%M} UTC on."
+    return told
+
+
+def _unused(job: StreamJob, record: Record, seen: Observed) -> str:
+    """Point out executors that get no tasks; where that is a fault, something is done about it."""
+    report = seen.report
+    found = spreading.unused(report, job.executors.cores) if report is not None else None
+    if found is None:
+        return ""
+    if found.is_fault and record.staffing is not None and record.staffing.futile is not None:
+        return f" Without use: {found}; a restart has not helped before, so there is none for that."
+    if found.is_fault:
+        return f" Without use so far: {found}."
+    return f" {found.slots} slots are enough for all tasks of a batch, more bring nothing: {found}."
 
 
 def _told(job: StreamJob, decided: Decided) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from sluice.core.quantities import CpuShare
 from sluice.core.record import Phase, Record
 
 
@@ -44,13 +45,21 @@ class ReplaceExecutors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeExecutors:
+    """Give these executor pods, which run, another share of CPU."""
+
+    pods: tuple[str, ...]
+    share: CpuShare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
     """Do nothing before `until`, or until something happens if that is None."""
 
     until: datetime | None = None
 
 
-Step = StartDriver | StopDriver | SetExecutors | ReplaceExecutors | Wait
+Step = StartDriver | StopDriver | SetExecutors | ReplaceExecutors | ResizeExecutors | Wait
 WAIT = Wait()
 
 

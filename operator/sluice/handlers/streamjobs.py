@@ -25,10 +25,10 @@ def register(
     async def login(**_: Any) -> kopf.ConnectionInfo:
         return kopf.ConnectionInfo(
             server=credentials.server,
-            ca_path=credentials.ca_file,
+            ca_data=credentials.authority,
             insecure=not credentials.verify,
-            certificate_path=credentials.client_certificate,
-            private_key_path=credentials.client_key,
+            certificate_data=credentials.certificate,
+            private_key_data=credentials.key,
             token=credentials.bearer(),
         )
 
@@ -38,7 +38,7 @@ def register(
             sweeper.forget(STREAM_JOBS, event["object"])
             operator.job_gone(event["object"])
         else:
-            sweeper.see(STREAM_JOBS, event["object"])
+            sweeper.see(STREAM_JOBS, event["object"], listed=event["type"] is None)
             operator.job_changed(event["object"])
 
     @kopf.on.event("sluice.dev", "v1alpha1", "streamprofiles", registry=registry)
@@ -47,7 +47,7 @@ def register(
             sweeper.forget(STREAM_PROFILES, event["object"])
             operator.profile_gone(event["object"])
         else:
-            sweeper.see(STREAM_PROFILES, event["object"])
+            sweeper.see(STREAM_PROFILES, event["object"], listed=event["type"] is None)
             operator.profile_changed(event["object"])
 
     @kopf.on.event("pods", labels={names.JOB_LABEL: kopf.PRESENT}, registry=registry)
@@ -56,7 +56,7 @@ def register(
             sweeper.forget(PODS, event["object"])
             operator.pod_gone(event["object"])
         else:
-            sweeper.see(PODS, event["object"])
+            sweeper.see(PODS, event["object"], listed=event["type"] is None)
             operator.pod_changed(event["object"])
 
 

@@ -2,6 +2,7 @@
 
 When the API server has forgotten where a watch stood (after its restart, for one), kopf lists everything and
 watches anew; nothing is told of what was deleted in between. A driver that went then would be waited for for ever.
+Where kopf has listed anything, everything is listed here, too; and else now and then, for an empty list tells nothing.
 """
 
 import asyncio
@@ -11,12 +12,18 @@ from typing import Any
 
 from sluice.errors import SluiceError
 from sluice.manifests import names
+from sluice.manifests.interning import interned
 from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES, Cluster, Json, Resource
 
 log = logging.getLogger(__name__)
 
 EVERY = 120.0
-"""Seconds between two lists of everything."""
+"""Seconds between two lists of everything, at least."""
+
+PER_OBJECT = 0.12
+"""Seconds that each known object adds to that: for a large fleet, lists are the most expensive that a quiet operator
+does. A new list of kopf's makes the next one due at once.
+"""
 
 _SELECTORS = {STREAM_JOBS: "", STREAM_PROFILES: "", PODS: names.JOB_LABEL}
 
@@ -34,13 +41,15 @@ class Sweeper:
         self._listed: Sequence[str | None] = namespaces or (None,)
         self._gone = gone
         self._known: dict[Resource, dict[str, Json]] = {resource: {} for resource in gone}
+        self._was_listed = False
 
-    def see(self, resource: Resource, body: Mapping[str, Any]) -> None:
-        """Something is there."""
+    def see(self, resource: Resource, body: Mapping[str, Any], *, listed: bool = False) -> None:
+        """Something is there; `listed` if a list has told it, not a watch."""
         metadata = body["metadata"]
         kept = ("namespace", "name", "uid", "labels")
         slim = {"metadata": {name: metadata[name] for name in kept if name in metadata}}
-        self._known[resource][metadata["uid"]] = slim
+        self._known[resource][metadata["uid"]] = interned(slim)
+        self._was_listed |= listed
 
     def forget(self, resource: Resource, body: Mapping[str, Any]) -> None:
         """Something has gone, as a watch told."""
@@ -48,8 +57,13 @@ class Sweeper:
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
+        waited = 0.0
         while True:
             await asyncio.sleep(EVERY)
+            waited += EVERY
+            if not self._was_listed and waited < PER_OBJECT * sum(map(len, self._known.values())):
+                continue
+            waited, self._was_listed = 0.0, False
             try:
                 for resource in self._known:
                     await self._sweep(resource)

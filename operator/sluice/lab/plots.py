@@ -1,20 +1,15 @@
 """Pictures of a run as inline SVG: load and capacity, executors, latency; failures are lines through all of them."""
 
 import html
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sluice.drawing import Point, levels, path, short
 from sluice.lab.cases import Json
 
 WIDTH, HEIGHT = 640, 124
 LEFT, TOP, BOTTOM = 48, 20, 16
 """Space for the words around a picture."""
-
-ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
-"""What the numbers of an axis are multiples of."""
-
-MOST_LEVELS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,29 +72,18 @@ def _drawn(panel: Panel, at: Sequence[float], seconds: float, failures: Sequence
         level = _y(panel.bound, panel.ceiling)
         parts.append(f'<path class="bound" d="M{LEFT} {level:.1f}H{WIDTH}"/>')
     for line in panel.lines:
-        path = _path(line, at, seconds, panel.ceiling)
+        drawn = path(_points(line, at, seconds, panel.ceiling), steps=line.steps)
         parts.append(
-            f'<path class="{line.style}" d="{path}"><title>{html.escape(line.name)}</title></path>'
+            f'<path class="{line.style}" d="{drawn}"><title>{html.escape(line.name)}</title></path>'
         )
     return "\n".join([*parts, "</svg>"])
 
 
-def _path(line: Line, at: Sequence[float], seconds: float, ceiling: float) -> str:
-    parts: list[str] = []
-    pen_down = False
-    for moment, value in zip(at, line.values, strict=True):
-        if value is None:
-            pen_down = False
-            continue
-        x, y = _x(moment, seconds), _y(value, ceiling)
-        if not pen_down:
-            parts.append(f"M{x:.1f} {y:.1f}")
-        elif line.steps:
-            parts.append(f"H{x:.1f}V{y:.1f}")
-        else:
-            parts.append(f"L{x:.1f} {y:.1f}")
-        pen_down = True
-    return "".join(parts)
+def _points(line: Line, at: Sequence[float], seconds: float, ceiling: float) -> list[Point | None]:
+    return [
+        None if value is None else (_x(moment, seconds), _y(value, ceiling))
+        for moment, value in zip(at, line.values, strict=True)
+    ]
 
 
 def _axis(panel: Panel, seconds: float) -> list[str]:
@@ -131,17 +115,3 @@ def _x(moment: float, seconds: float) -> float:
 def _y(value: float, ceiling: float) -> float:
     inside = min(value, ceiling)
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - inside / ceiling)
-
-
-def levels(ceiling: float) -> list[float]:
-    """A few round numbers from zero on."""
-    power = 10.0 ** math.floor(math.log10(ceiling / MOST_LEVELS))
-    step = next(power * part for part in ROUND if power * part * MOST_LEVELS >= ceiling)
-    return [step * number for number in range(int(ceiling / step) + 1)]
-
-
-def short(value: float) -> str:
-    """A number as an axis shows it."""
-    if value >= 1e6:
-        return f"{value / 1e6:.3g}M"
-    return f"{value / 1000:.3g}k" if value >= 1000 else f"{value:.3g}"

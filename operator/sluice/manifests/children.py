@@ -29,16 +29,14 @@ _RULES = [
 
 
 def children(
-    job: StreamJob, incarnation: int, *, agent: bytes, key: bytes, is_moved: bool = False
+    job: StreamJob, incarnation: int, *, agent: bytes, key: bytes
 ) -> tuple[tuple[Json, ...], ...]:
-    """Everything but the pod, in stages: nobody may be bound to a role that does not exist yet.
+    """What the pod needs before it starts, in stages: nobody may be bound to a role that does not exist yet.
 
-    `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from. `is_moved` says
-    that the operator moves the driver away from a cordoned node, so that nobody else need evict it.
+    `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from.
     """
     conf_map, secret = _conf_map(job, incarnation, agent), _secret(job, key)
-    budget = (_disruption_budget(job),) if is_moved else ()
-    return (_service_account(job), _role(job), conf_map, secret, *budget), (_role_binding(job),)
+    return (_service_account(job), _role(job), conf_map, secret), (_role_binding(job),)
 
 
 def agent_token(job_uid: str, key: bytes) -> str:
@@ -87,8 +85,11 @@ def _role_binding(job: StreamJob) -> Json:
     }
 
 
-def _disruption_budget(job: StreamJob) -> Json:
-    """Evictions are refused, so that a drain waits until the driver has been moved in order.
+def disruption_budget(job: StreamJob) -> Json:
+    """Evictions are refused, so that a drain waits until the operator has moved the driver in order.
+
+    To be made after the pod: for a budget of no pod, Kubernetes writes warnings again and again, which cost the API
+    server more than all else of a start.
 
     Not maxUnavailable: for that, Kubernetes would ask our scale subresource how many drivers there should be, and be
     told the number of executors.

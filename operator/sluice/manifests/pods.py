@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sluice.core.application import CHECKPOINT_MOUNT, Checkpoint, PodShape, StreamJob
-from sluice.core.quantities import format_cpu, mebibytes
+from sluice.core.quantities import CpuShare, format_cpu, mebibytes
 from sluice.manifests import names
 from sluice.manifests.overlay import overlay
 
@@ -74,6 +74,17 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
         },
     }
     return _restricted(overlay(base, job.application.executor.template))
+
+
+def resized(namespace: str, pod: str, share: CpuShare) -> Json:
+    """A patch by which a running executor has another share of CPU."""
+    resources: Json = {"requests": {"cpu": format_cpu(share.request)}}
+    if share.limit is not None:
+        resources["limits"] = {"cpu": format_cpu(share.limit)}
+    return {
+        "metadata": {"namespace": namespace, "name": pod},
+        "spec": {"containers": [{"name": names.EXECUTOR, "resources": resources}]},
+    }
 
 
 def _restricted(pod: Json) -> Json:

@@ -1,17 +1,19 @@
 """Read pods as the API server shows them: the counterpart of `pods`."""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sluice.core.observations import DriverPod, PodPhase, Termination
+from sluice.core import quantities
+from sluice.core.observations import DriverPod, ExecutorPod, PodPhase, Termination
+from sluice.core.quantities import CpuShare
 from sluice.manifests import names
 
 Json = Mapping[str, Any]
 
 _MESSAGE_LIMIT = 1000
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def role_of(pod: Json) -> str | None:
@@ -34,13 +36,19 @@ def is_running(pod: Json) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorPod:
-    """A running executor pod: Spark's id of it, and where it is."""
+_NO_ROOM = ("Insufficient ", "Too many pods")
+"""What the scheduler writes where nodes are full, and not where none would ever fit by its labels or volumes."""
 
-    id: str
-    node: str
-    created: datetime
+
+def lack_of_room(pod: Json) -> str | None:
+    """Why a pod has no node, if that is because nodes are full."""
+    if "deletionTimestamp" in pod["metadata"] or pod.get("status", {}).get("phase") != "Pending":
+        return None
+    for condition in pod["status"].get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            message: str = condition.get("message", "")
+            return message if any(word in message for word in _NO_ROOM) else None
+    return None
 
 
 def executor_pod(pod: Json) -> ExecutorPod:
@@ -48,10 +56,35 @@ def executor_pod(pod: Json) -> ExecutorPod:
     metadata = pod["metadata"]
     created = metadata.get("creationTimestamp")
     return ExecutorPod(
+        name=metadata["name"],
         id=metadata.get("labels", {}).get("spark-exec-id", ""),
         node=pod.get("spec", {}).get("nodeName", ""),
-        created=datetime.fromisoformat(created) if created else datetime.min.replace(tzinfo=UTC),
+        created=datetime.fromisoformat(created) if created else _LONG_AGO,
+        share=_share(pod),
+        obstacle=_resize_obstacle(pod.get("status", {})),
     )
+
+
+def _share(pod: Json) -> CpuShare | None:
+    """The CPU that is asked for; None where it is not readable."""
+    containers = pod.get("spec", {}).get("containers", ())
+    mine: Iterator[Json] = (one for one in containers if one["name"] == names.EXECUTOR)
+    resources: Json = next(mine, {}).get("resources") or {}
+    request, limit = (resources.get(part, {}).get("cpu") for part in ("requests", "limits"))
+    try:
+        return CpuShare(
+            request=quantities.cpu(request), limit=None if limit is None else quantities.cpu(limit)
+        )
+    except (TypeError, ValueError):
+        return None
+
+
+def _resize_obstacle(status: Json) -> tuple[str, str, datetime] | None:
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodResizePending" and condition["status"] == "True":
+            since = _time(condition.get("lastTransitionTime")) or _LONG_AGO
+            return condition.get("reason", ""), condition.get("message", ""), since
+    return None
 
 
 def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
@@ -140,3 +173,10 @@ def document_of(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> dic
 
 def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
+
+
+def is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether one metadata is of an earlier version of the same object than the other."""
+    return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(
+        other["resourceVersion"]
+    )

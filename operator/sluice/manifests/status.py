@@ -8,19 +8,22 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.chosen import Chosen, Decided, wanted_executors
 from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.drilling.records import Answer
 from sluice.core.measurement import Attained, attained
 from sluice.core.modelling.rescaling import Path
-from sluice.core.observations import Observed, QueryReport
+from sluice.core.observations import Observed, ProfilingOutlook, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.core.series import NoData
-from sluice.manifests import names, proving
+from sluice.manifests import names, proving, resizing, staffing
 from sluice.manifests.moments import moment_text, read_moment
+from sluice.manifests.omitting import without_empty
 
 Json = dict[str, Any]
 
 _KNOWN_CONDITIONS = frozenset(Condition)
+_KNOWN_STATUSES = frozenset(Status)
 _KNOWN_CHANGES = frozenset(ChangeClass)
 
 
@@ -39,6 +42,7 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
         "decision": _decision(seen.decided) if seen.decided is not None else {},
         "stream": _stream(queries),
         "slo": _slo(job, account),
+        "profiling": _profiling(seen.profiling) if seen.profiling is not None else {},
         "summary": {
             "executors": f"{seen.executors_running}/{wanted}",
             "latency": _latency_text(queries),
@@ -46,12 +50,12 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
             "lag": _lag_text(queries),
         },
     }
-    return _known(told)
+    return without_empty(told)
 
 
 def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Json:
     """The part of the status that the operator reads back."""
-    return _known(
+    return without_empty(
         {
             "observedGeneration": generation,
             "phase": str(phase),
@@ -61,7 +65,11 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "selector": names.executor_selector(key),
             "failures": _failures(record),
             "recoveries": _recoveries(record.recoveries),
+            "resize": resizing.told(record.resize) if record.resize is not None else {},
+            "drill": _drill(record.drill) if record.drill is not None else {},
             "chosen": _chosen(record.chosen) if record.chosen is not None else {},
+            "staffing": staffing.told(record.staffing),
+            "room": staffing.told_room(record.room),
             "proving": proving.told(record.proving),
             "change": {"kind": str(record.change.kind), "fields": list(record.change.fields)},
             "checkpoint": {
@@ -93,14 +101,18 @@ def read_record(status: Mapping[str, Any]) -> Record:
         pinned=checkpoint.get("settings", {}),
         change=_read_change(status.get("change", {})),
         recoveries=_read_recoveries(status.get("recoveries", {})),
+        resize=resizing.read(status.get("resize", {})),
+        drill=_read_drill(status.get("drill", {})),
         chosen=_read_chosen(status.get("chosen", {})),
+        staffing=staffing.read(status.get("staffing", {})),
+        room=staffing.read_room(status.get("room", {})),
         proving=proving.read(status.get("proving", {})),
         gave_up=failures.get("gaveUp", False),
         conditions=tuple(
             _read_condition(condition)
             for condition in status.get("conditions", ())
             # A newer operator may have written conditions that this one does not know.
-            if condition["type"] in _KNOWN_CONDITIONS
+            if condition["type"] in _KNOWN_CONDITIONS and condition["status"] in _KNOWN_STATUSES
         ),
     )
 
@@ -110,6 +122,23 @@ def _read_change(change: Mapping[str, Any]) -> Change:
     if change.get("kind") not in _KNOWN_CHANGES:
         return NO_CHANGE
     return Change(kind=ChangeClass(change["kind"]), fields=tuple(change.get("fields", ())))
+
+
+def _drill(answer: Answer) -> Json:
+    return {
+        "asked": answer.asked,
+        "accepted": not answer.refusal,
+        "message": answer.refusal or None,
+        "done": answer.done,
+    }
+
+
+def _read_drill(told: Mapping[str, Any]) -> Answer | None:
+    if "asked" not in told:
+        return None
+    # One that was refused without a word must not be taken for an accepted one.
+    refusal = told.get("message", "") or ("" if told.get("accepted") else "refused")
+    return Answer(asked=told["asked"], refusal=refusal, done=told.get("done", False))
 
 
 def _chosen(chosen: Chosen) -> Json:
@@ -153,6 +182,17 @@ def _decision(decided: Decided) -> Json:
         "expectedLatency": _rounded(decision.expected_latency),
         "expectedRecovery": _rounded(decision.expected_recovery),
         "smallestRecovery": _rounded(decision.smallest_recovery),
+    }
+
+
+def _profiling(outlook: ProfilingOutlook) -> Json:
+    return {
+        "profile": outlook.profile,
+        "phase": outlook.phase,
+        "points": outlook.points or None,
+        "reason": outlook.reason,
+        "message": outlook.message,
+        "nextLook": moment_text(outlook.until, timespec="seconds"),
     }
 
 
@@ -215,10 +255,11 @@ def _recoveries(recoveries: Recoveries) -> Json:
 
 def _recovery(recovery: Recovery) -> Json:
     told = {name: recovery.seconds(getattr(recovery, moment)) for name, moment in _STAGES.items()}
-    return _known(
+    return without_empty(
         {
             "cause": str(recovery.cause),
             "incarnation": recovery.incarnation,
+            "drilled": recovery.drilled or None,
             "began": moment_text(recovery.began),
             **{name: round(value, 3) for name, value in told.items() if value is not None},
         }
@@ -248,6 +289,7 @@ def _read_recovery(told: Mapping[str, Any]) -> Recovery | None:
     return Recovery(
         cause=Cause(told["cause"]),
         incarnation=told.get("incarnation", 0),
+        drilled=told.get("drilled", 0),
         began=began,
         **moments,
     )
@@ -355,13 +397,3 @@ def _lag_text(queries: tuple[QueryReport, ...]) -> str:
         if waits and rows
         else format_count(rows)
     )
-
-
-def _known(told: Json) -> Json:
-    """What is known, without empty parts.
-
-    The API server merges an applied `{}` or `[]` with what it must take away from it into a null, which the
-    schema then refuses; a part that is not mentioned is taken away as a whole.
-    """
-    parts = {name: _known(part) if isinstance(part, dict) else part for name, part in told.items()}
-    return {name: part for name, part in parts.items() if part not in (None, {}, [])}

@@ -26,7 +26,14 @@ from sluice.core.learning.watching import HISTORY, Watcher
 from sluice.core.profiling.records import Point
 from sluice.core.record import Record
 from sluice.core.series import NoData
-from sluice.errors import CorruptState, MetricsUnavailable, NotFound
+from sluice.core.staffing import ROOM_AGAIN
+from sluice.errors import (
+    ClusterUnavailable,
+    CorruptState,
+    InvalidSpec,
+    MetricsUnavailable,
+    NotFound,
+)
 from sluice.manifests import notebook
 from sluice.manifests.notebook import Notebook
 from sluice.manifests.status import read_record
@@ -80,6 +87,11 @@ class Autoscaler:
         course = self._courses.get(key)
         return course.decided if course is not None else None
 
+    def learned(self, key: JobKey) -> Sequence[tuple[int, float]]:
+        """Pairs of executors and rows per second that were learned of a job, those of profiles among them."""
+        course = self._courses.get(key)
+        return course.watcher.experience.models.capacity.points if course is not None else ()
+
     def course(self, key: JobKey) -> Course | None:
         """What is known of a job that is scaled."""
         return self._courses.get(key)
@@ -129,17 +141,22 @@ class Autoscaler:
         course.follow(job, record, now.timestamp())
         course.learn(self._profiled(job))
         if course.report is not None and not job.suspend and job.paused_by is None:
-            await self._decide_now(job, course, now)
+            await self._decide_now(job, record, course, now)
         return job.scaling.interval.total_seconds()
 
-    async def _decide_now(self, job: StreamJob, course: Course, now: datetime) -> None:
+    async def _decide_now(
+        self, job: StreamJob, record: Record, course: Course, now: datetime
+    ) -> None:
         course.judge(now.timestamp())
         situation = await self._situation(job, course, now)
         stored = Stored(
             situation=situation,
             policy=autoscaling.policy_of(job, situation.models),
             settings=autoscaling.settings_of(
-                job, self._measuring.of(job.key), _approved(job, course.decided)
+                job,
+                self._measuring.of(job.key),
+                approved=_approved(job, course.decided),
+                room=_room(record, now),
             ),
         )
         decision = decide(stored.situation, stored.policy, stored.settings)
@@ -191,6 +208,7 @@ class Autoscaler:
             notebook=known,
             away_since=courses.newest(record.recoveries.past),
             taught=courses.taught(known.memory),
+            share=courses.share_of(record),
         )
 
     def _recalled(self, job: StreamJob, record: Record, known: Notebook, now: datetime) -> Watcher:
@@ -228,7 +246,12 @@ class Autoscaler:
 
     async def _write_down(self, job: StreamJob, course: Course) -> None:
         course.notebook = replace(course.notebook, memory=course.memory())
-        await self._cluster.apply(CONFIG_MAPS, notebook.notebook_map(job, course.notebook))
+        try:
+            await self._cluster.apply(CONFIG_MAPS, notebook.notebook_map(job, course.notebook))
+        except (ClusterUnavailable, InvalidSpec) as error:
+            # A quota must not keep the job from being scaled, and what was decided now would not be decided again: the
+            # watcher knows of it already. The next decision brings it, too.
+            log.warning("what was learned and decided cannot be kept: %s", error)
 
     def _record(self, key: JobKey) -> Record:
         resource = self._fleet.job(key) or {}
@@ -265,6 +288,14 @@ def _pending(
     if before is not None and before.pending and before.decision.wanted == decision.wanted:
         return before.pending
     return id
+
+
+def _room(record: Record, now: datetime) -> int | None:
+    """The most executors that are worth choosing now."""
+    room = record.room
+    # No longer than that is ever waited: a clock was set back, or somebody has edited the status.
+    is_known = room is not None and now < room.until <= now + ROOM_AGAIN
+    return room.executors if room is not None and is_known else None
 
 
 def _approved(job: StreamJob, before: Decided | None) -> int | None:

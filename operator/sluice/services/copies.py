@@ -62,17 +62,17 @@ class Copies:
         """Whether something of the profile of that uid is in the copy's namespace."""
         return self._places.get(copy.namespace) == uid
 
-    def obstacle(self, profile: Profile, job: StreamJob) -> Problem | None:
-        """Why no copy of this job can be made."""
+    def obstacle(self, job: StreamJob, namespaces: Sequence[str]) -> Problem | None:
+        """Why no copy of this job can be made in these namespaces, or in ones that are made for it."""
         if self._namespaces:
-            others = [one for one in profile.namespaces if one not in self._namespaces]
-            if others or not profile.namespaces:
+            others = [one for one in namespaces if one not in self._namespaces]
+            if others or not namespaces:
                 told = (
                     f"the operator looks after {', '.join(self._namespaces)} only and makes no namespaces; "
                     "list some of these in spec.namespaces"
                 )
                 return Problem(Reason.REFUSED, told)
-        return copying.obstacle(profile, job)
+        return copying.obstacle(job, namespaces)
 
     async def make(
         self, profile: Profile, copy: Copy, job: StreamJob, *, most_rows: int
@@ -80,7 +80,7 @@ class Copies:
         """Make a copy, or what is missing of it; why the cluster does not take it."""
         self._places[copy.namespace] = profile.uid
         try:
-            if not profile.namespaces:
+            if is_copys(copy.namespace, profile.uid):
                 await self._have(guards.namespace(profile, copy))
                 for guard in guards.guards(profile, copy, job, self._around):
                     await self._have(guard)
@@ -118,6 +118,16 @@ class Copies:
             uid = profile_uid(body)
             if uid is not None and "deletionTimestamp" not in body["metadata"]:
                 self._places[body["metadata"]["name"]] = uid
+        return tuple(found)
+
+    async def claims(self) -> tuple[Json, ...]:
+        """All claims of copies that there are, as metadata."""
+        found: list[Json] = []
+        for namespace in self._namespaces or (None,):
+            listed = self._cluster.each(
+                CLAIMS, namespace, selector=PROFILE_LABEL, metadata_only=True
+            )
+            found += [body async for body in listed]
         return tuple(found)
 
     def know(self, namespace: str, uid: str) -> None:

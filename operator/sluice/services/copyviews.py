@@ -4,6 +4,7 @@ Copies are StreamJobs like all others: the reconciler keeps them running, and th
 """
 
 import logging
+from collections.abc import Callable, Sequence
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import AgentReport, DriverPod
@@ -28,13 +29,22 @@ class CopyViews:
     """The batches of all copies so far, and what the cluster has refused of them."""
 
     def __init__(
-        self, *, fleet: Fleet, poller: Poller, profiles: Profiles, copies: Copies, agents: Agents
+        self,
+        *,
+        fleet: Fleet,
+        poller: Poller,
+        profiles: Profiles,
+        copies: Copies,
+        agents: Agents,
+        grows: Callable[[JobKey], bool],
     ) -> None:
+        """`grows` says whether it was just decided that a job is to have more executors."""
         self._fleet = fleet
         self._poller = poller
         self._profiles = profiles
         self._copies = copies
         self._agents = agents
+        self._grows = grows
         self._key = b""
         self._batches: dict[JobKey, Batches] = {}
         self._refused: dict[JobKey, Problem] = {}
@@ -66,17 +76,19 @@ class CopyViews:
     def seen(self, profile: Profile, run: Run) -> Seen:
         """All that is seen around a profile."""
         job = self.job(profile.job)
+        copies = {copy.namespace: self._copy(profile, copy) for copy in run.copies}
         if not isinstance(job, StreamJob):
-            return Seen(job=job)
+            return Seen(job=job, copies=copies)
         key = key_of(job)
         return Seen(
             job=job,
             key=key,
-            tasks=self._tasks(profile.job),
-            obstacle=self._obstacle(profile, job),
+            tasks=self.tasks(profile.job),
+            obstacle=self.obstacle(job, profile.namespaces),
             rival=self._profiles.rival(profile),
+            yields=self._yields(profile),
             known=self._profiles.known(profile.job, key),
-            copies={copy.namespace: self._copy(profile, copy) for copy in run.copies},
+            copies=copies,
         )
 
     def first_rows(self, copy: Copy, job: StreamJob) -> int:
@@ -103,16 +115,38 @@ class CopyViews:
                 except AgentUnavailable as error:
                     log.info("cannot limit the batches in %s: %s", copy.namespace, error)
 
-    def _obstacle(self, profile: Profile, job: StreamJob) -> Problem | None:
-        resource = self._fleet.job(profile.job)
+    def obstacle(self, job: StreamJob, namespaces: Sequence[str]) -> Problem | None:
+        """Why the job cannot be copied into these namespaces, or into ones that are made for it."""
+        resource = self._fleet.job(job.key)
         if resource is not None and profile_uid(resource) is not None:
             told = (
                 f"StreamJob {job.key.name!r} is a copy itself; profile the job that it is a copy of"
             )
             return Problem(Reason.JOB_INVALID, told)
-        return self._copies.obstacle(profile, job)
+        return self._copies.obstacle(job, namespaces)
 
-    def _tasks(self, job: JobKey) -> int | None:
+    def without_room(self) -> JobKey | None:
+        """A job of production of which a pod finds no room."""
+        waiting = self._fleet.jobs_without_room()
+        return next((key for key in waiting if self._is_production(key)), None)
+
+    def _is_production(self, key: JobKey) -> bool:
+        resource = self._fleet.job(key)
+        return resource is not None and profile_uid(resource) is None
+
+    def _yields(self, profile: Profile) -> Problem | None:
+        """Why copies must give their room to production; by hand one may profile a job that is to grow."""
+        full = self.without_room()
+        if full is not None:
+            why = (self._fleet.without_room(full) or "").rstrip(".")
+            told = f"pods of StreamJob {full} find no room, so no copies run: {why}; make room, or profile later"
+            return Problem(Reason.YIELDED, told)
+        if profile.is_automatic and self._grows(profile.job):
+            told = f"StreamJob {profile.job.name!r} is to have more executors, so no copies run"
+            return Problem(Reason.YIELDED, told)
+        return None
+
+    def tasks(self, job: JobKey) -> int | None:
         """The tasks of a stateful stage, which the checkpoint fixes."""
         report = self._report(job)
         if report is None:
@@ -130,7 +164,10 @@ class CopyViews:
         resource = self._fleet.job(key)
         refused = self._refused.get(key)
         if resource is None or profile_uid(resource) != profile.uid:
-            return CopySeen(has_place=self._copies.is_there(copy, profile.uid), problem=refused)
+            # Until its last pod is gone, it takes the room that the quota of a user's namespace has for another copy.
+            has_pods = resource is None and self._fleet.has_pods(key)
+            is_there = self._copies.is_there(copy, profile.uid)
+            return CopySeen(has_place=is_there or has_pods, problem=refused)
         driver, report = self._fleet.driver(key), self._report(key)
         if report is not None and copy.is_open:
             self._batches[key] = self._batches.get(key, Batches()).with_report(report)
@@ -141,7 +178,7 @@ class CopyViews:
             driver_since=driver.started if driver is not None else None,
             registered=report.registered if report is not None else None,
             problem=refused or _problem(resource, self._fleet.declared(key)),
-            obstacle=_waiting(driver),
+            obstacle=_waiting(driver) or _crashed(resource, driver),
             reading=batches.reading(copy.executors),
             is_dry=batches.is_dry,
         )
@@ -174,3 +211,11 @@ def _waiting(driver: DriverPod | None) -> Problem | None:
     is_full = reason == "Unschedulable"
     told = f"the driver's pod waits: {reason}: {message}"
     return Problem(Reason.NO_CAPACITY if is_full else Reason.COPY_FAILED, told)
+
+
+def _crashed(resource: Json, driver: DriverPod | None) -> Problem | None:
+    """Why a copy is without a driver just now, if its last one has failed."""
+    failure = read_record(resource.get("status") or {}).last_failure
+    if failure is None or (driver is not None and not driver.is_over):
+        return None
+    return Problem(Reason.COPY_FAILED, f"{failure.reason}: {failure.message}")

@@ -22,6 +22,7 @@ from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport
 from sluice.core.profiling.records import Point
+from sluice.core.quantities import CpuShare
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause as Away
 from sluice.core.recoveries import Recoveries, Recovery
@@ -72,7 +73,8 @@ class Course:
     """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
 
     `predicted_recovery` is what was expected when a driver was last lost, in seconds. `taught` are the uids of the
-    profiles whose points are among what was learned, the newest last.
+    profiles whose points are among what was learned, the newest last. `share` is the CPU that the executors of the
+    present driver were given while they ran, if they were.
     """
 
     uid: str
@@ -87,6 +89,7 @@ class Course:
     predicted_recovery: float | None = None
     tally: Tally = field(default_factory=Tally)
     taught: tuple[str, ...] = ()
+    share: CpuShare | None = None
 
     def learn(self, profiles: Mapping[str, Sequence[Point]]) -> None:
         """Take in what profiles have measured, each once. Of a mere bound nothing is learned."""
@@ -136,6 +139,12 @@ class Course:
         wanted = wanted_executors(job, record.chosen)
         if wanted != self.watcher.executors and not self._is_under_way(record):
             self.watcher.rescaled(wanted, Path.LIVE, now)
+        share = share_of(record)
+        if share != self.share:
+            self.share = share
+            if share is not None:
+                # With other CPU, what did harm before says nothing.
+                self.watcher.reconfigured(now)
         for away in _all(record.recoveries):
             if self.away_since is None or away.began > self.away_since:
                 self.away_since = away.began
@@ -149,6 +158,8 @@ class Course:
 
     def _lose_driver(self, cause: Away, at: float) -> None:
         match cause:
+            case Away.EXECUTOR_LOSS:
+                pass  # the agent's reports tell of executors, however they were lost
             case Away.DRIVER_LOSS | Away.NODE_LOSS:
                 if self.decided is not None:
                     self.predicted_recovery = self.decided.decision.expected_recovery
@@ -178,6 +189,11 @@ class Course:
             )
 
 
+def share_of(record: Record) -> CpuShare | None:
+    """The CPU that the executors of the present driver were given while they ran."""
+    return None if record.resize is None else record.resize.share
+
+
 def know_absence(watcher: Watcher, cause: Away, at: float) -> None:
     """What an absence of the driver says of the effects of rescales; one that it knows says nothing new."""
     match cause:
@@ -191,7 +207,8 @@ def know_absence(watcher: Watcher, cause: Away, at: float) -> None:
 
 def taught(memory: Mapping[str, Any]) -> tuple[str, ...]:
     """The profiles of which a notebook remembers that they were learned from."""
-    return tuple(str(uid) for uid in memory.get(_PROFILES) or ())
+    known = memory.get(_PROFILES)
+    return tuple(map(str, known)) if isinstance(known, list) else ()
 
 
 def _with_points(experience: Experience, points: Sequence[Point]) -> Experience:

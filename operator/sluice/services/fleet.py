@@ -7,18 +7,18 @@ There can be thousands of jobs, so each spec is kept once, as it was understood:
 the API server sent, and so has the driver that was made from it.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from sluice.api import convert
 from sluice.core.application import Checkpoint, JobKey, StreamJob
 from sluice.core.claims import Claimant, Claims
-from sluice.core.observations import DriverPod
+from sluice.core.observations import DriverPod, ExecutorPod
 from sluice.core.record import Record
 from sluice.errors import InvalidSpec
 from sluice.manifests import names, reading
-from sluice.manifests.reading import ExecutorPod
+from sluice.manifests.interning import interned
+from sluice.manifests.reading import is_older
 from sluice.manifests.status import read_record
 
 Json = dict[str, Any]
@@ -35,6 +35,7 @@ class Fleet:
         self._drivers: dict[JobKey, DriverPod] = {}
         self._executors: dict[JobKey, dict[str, ExecutorPod]] = {}
         self._ended: dict[JobKey, tuple[str, int]] = {}
+        self._unplaced: dict[JobKey, dict[str, str]] = {}
         self.claims = Claims()
 
     def __len__(self) -> int:
@@ -64,6 +65,18 @@ class Fleet:
         """The executor pods that run."""
         return tuple(self._executors.get(key, {}).values())
 
+    def has_pods(self, key: JobKey) -> bool:
+        """Whether a driver is there, be it on its way out, or an executor runs."""
+        return key in self._drivers or self.executors_running(key) > 0
+
+    def without_room(self, key: JobKey) -> str | None:
+        """Why a pod of the job has no node, if that is because nodes are full."""
+        return next(iter(self._unplaced.get(key, {}).values()), None)
+
+    def jobs_without_room(self) -> Iterator[JobKey]:
+        """The jobs of which a pod finds no room."""
+        yield from (key for key in tuple(self._unplaced) if key in self._jobs)
+
     def on_nodes(self, nodes: Set[str]) -> Iterator[JobKey]:
         """The jobs that have a driver or executors there."""
         for key in self if nodes else ():
@@ -79,14 +92,14 @@ class Fleet:
 
     def see_job(self, resource: Mapping[str, Any]) -> JobKey:
         """Take in a StreamJob; an older version than the known one changes nothing."""
-        metadata = _slim(resource["metadata"])
+        metadata = interned(_slim(resource["metadata"]))
         key = JobKey(metadata["namespace"], metadata["name"])
         known = self._jobs.get(key)
-        if known is not None and _is_older(metadata, known["metadata"]):
+        if known is not None and is_older(metadata, known["metadata"]):
             return key
         if known is not None and known["metadata"]["uid"] != metadata["uid"]:
             self._leave(key, known["metadata"]["uid"])
-        status = _interned(resource.get("status") or {})
+        status = interned(resource.get("status") or {})
         self._jobs[key] = {**resource, "metadata": metadata, "status": status}
         self._understand(key, known)
         self._declare(key)
@@ -109,6 +122,7 @@ class Fleet:
         key = _job_key(pod)
         if key is None:
             return None
+        self._note_room(key, pod["metadata"]["name"], reading.lack_of_room(pod))
         if reading.role_of(pod) == names.DRIVER:
             self._see_driver(key, pod)
         elif reading.is_running(pod):
@@ -123,6 +137,7 @@ class Fleet:
         key = _job_key(pod)
         if key is None:
             return None
+        self._note_room(key, pod["metadata"]["name"], None)
         if reading.role_of(pod) != names.DRIVER:
             self._lose_executor(key, pod["metadata"]["name"])
             return key
@@ -222,6 +237,15 @@ class Fleet:
         if job is None or job["metadata"]["uid"] != driver.owner_uid:
             self.claims.remove(driver.owner_uid)
 
+    def _note_room(self, key: JobKey, pod: str, lack: str | None) -> None:
+        unplaced = self._unplaced.setdefault(key, {})
+        if lack is None:
+            unplaced.pop(pod, None)
+        else:
+            unplaced[pod] = lack
+        if not unplaced:
+            del self._unplaced[key]
+
     def _lose_executor(self, key: JobKey, name: str) -> None:
         running = self._executors.get(key)
         if running is not None:
@@ -238,15 +262,6 @@ def _slim(metadata: Mapping[str, Any]) -> Json:
         name: text for name, text in annotations.items() if name != _LAST_APPLIED
     }
     return slim
-
-
-def _interned(node: Any) -> Any:
-    """The same with each name of a field in memory once for all jobs."""
-    if isinstance(node, Mapping):
-        return {sys.intern(name): _interned(part) for name, part in node.items()}
-    if isinstance(node, list):
-        return [_interned(part) for part in node]
-    return node
 
 
 def _says_the_same(one: Json, other: Json) -> bool:
@@ -296,9 +311,3 @@ def _job_key(pod: Mapping[str, Any]) -> JobKey | None:
     if reading.role_of(pod) == names.DRIVER and metadata["name"] != names.driver_pod(job):
         return None
     return JobKey(metadata["namespace"], job)
-
-
-def _is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(
-        other["resourceVersion"]
-    )

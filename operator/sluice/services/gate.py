@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from sluice.errors import ClusterUnavailable
-from sluice.ports import Cluster, Json, Resource
+from sluice.ports import PODS, Cluster, Json, Resource
 from sluice.services.leadership import Leadership
 
 
@@ -57,6 +57,11 @@ class LeaderOnly:
         """Apply an object or its subresource."""
         self._check(resource)
         return await self._cluster.apply(resource, body, subresource=subresource)
+
+    async def resize(self, body: Mapping[str, Any]) -> Json:
+        """Change the resources of a running pod."""
+        self._check(PODS)
+        return await self._cluster.resize(body)
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False

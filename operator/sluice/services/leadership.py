@@ -15,9 +15,9 @@ from sluice.ports import LEASES, Clock, Cluster
 
 log = logging.getLogger(__name__)
 
-DURATION = timedelta(seconds=15)
-RENEW_EVERY = 4.0
-ASK_EVERY = 2.0
+DURATION = timedelta(seconds=12)
+RENEW_EVERY = 3.0
+ASK_EVERY = 1.0
 
 
 class Leadership:

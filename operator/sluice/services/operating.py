@@ -24,6 +24,7 @@ from sluice.ports import (
     Metrics,
 )
 from sluice.services.agentkey import agent_key
+from sluice.services.autoprofiling import AutoProfiler
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.copies import Copies
 from sluice.services.copyviews import CopyViews
@@ -31,9 +32,11 @@ from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.gate import LeaderOnly
 from sluice.services.leadership import Leadership
+from sluice.services.ledgers import Ledgers
 from sluice.services.measuring import Measuring
 from sluice.services.metrics.instruments import Instruments
 from sluice.services.metrics.jobs import JobsCollector
+from sluice.services.metrics.profiles import ProfilesCollector
 from sluice.services.metrics.requests import MeasuredCluster
 from sluice.services.polling import Pace, Poller
 from sluice.services.profiles import Profiles
@@ -118,7 +121,7 @@ class Operator:
             forecasts=forecasts,
             cluster=ours,
             clock=clock,
-            told=self._queue.add,
+            told=self._has_decided,
             profiled=self._profiles.points,
         )
         self._cordons = Cordons(
@@ -135,6 +138,7 @@ class Operator:
             profiles=self._profiles,
             copies=copies,
             agents=agents,
+            grows=self._grows,
         )
         self._profiler = Profiler(
             fleet=self.fleet,
@@ -145,8 +149,24 @@ class Operator:
             clock=clock,
             leads=lambda: self.leadership.is_held and paused_by is None,
         )
-        self._jobs = JobsCollector(self.fleet, self._autoscaler.course)
-        self.registry.register(self._jobs)
+        self._autoprofiler = AutoProfiler(
+            fleet=self.fleet,
+            ledgers=Ledgers(self._profiles, self._views),
+            profiler=self._profiler,
+            views=self._views,
+            decided=self._autoscaler.decided,
+            learned=self._autoscaler.learned,
+            cluster=ours,
+            clock=clock,
+            leads=lambda: self.leadership.is_held and paused_by is None,
+            told=self._queue.add,
+        )
+        self._collectors = (
+            JobsCollector(self.fleet, self._autoscaler.course),
+            ProfilesCollector(self._profiles),
+        )
+        for collector in self._collectors:
+            self.registry.register(collector)
         self._reconciler = Reconciler(
             fleet=self.fleet,
             poller=self._poller,
@@ -159,6 +179,7 @@ class Operator:
             agents=agents,
             clock=clock,
             agent=agent,
+            profiling=self._autoprofiler.outlook,
             paused_by=paused_by,
         )
 
@@ -169,7 +190,8 @@ class Operator:
 
     async def refresh(self) -> None:
         """Look at what only the event loop may ask."""
-        self._jobs.leads = self.leadership.is_held
+        for collector in self._collectors:
+            collector.leads = self.leadership.is_held
         self._instruments.leader.set(self.leadership.is_held)
         self._instruments.queues.labels("reconcile").set(len(self._queue))
         self._instruments.queues.labels("poll").set(len(self._poller.queue))
@@ -213,6 +235,7 @@ class Operator:
             group.create_task(self._autoscaler.queue.run(SCALERS))
             group.create_task(self._profiler.queue.run(PROFILERS))
             group.create_task(self._profiler.run())
+            group.create_task(self._autoprofiler.queue.run(PROFILERS))
 
     async def _begin(self) -> None:
         """Take over: see everything first, so that no claim on a checkpoint is missed, then look at all."""
@@ -222,6 +245,7 @@ class Operator:
         self._views.use_key(key)
         self._reconciler.start_afresh()
         self._autoscaler.start_afresh()
+        self._autoprofiler.start_afresh()
         await self._cordons.ask()
         for namespace in self._scope.listed:
             await _see_each(self._reconciler.take_stock, self._cluster.each(STREAM_JOBS, namespace))
@@ -231,6 +255,7 @@ class Operator:
         # Nothing is waited for from here on: what is looked at before leadership has begun is not looked at again.
         for job in self.fleet:
             self._queue.add(job)
+            self._autoprofiler.heard(job)
         log.info("looking after %d jobs", len(self.fleet))
 
     async def _begin_profiling(self) -> None:
@@ -253,13 +278,24 @@ class Operator:
         """An agent has answered, or has not."""
         self._autoscaler.heard(key)
         self._profiler.heard(key)
+        self._autoprofiler.heard(key)
         self._queue.add(key)
+
+    def _has_decided(self, key: JobKey) -> None:
+        """There is another decision on a job: copies may have to go for it."""
+        self._queue.add(key)
+        self._profiler.heard(key)
+
+    def _grows(self, key: JobKey) -> bool:
+        decided = self._autoscaler.decided(key)
+        return decided is not None and decided.grows
 
     def _look_at(self, key: JobKey | None) -> None:
         self._instruments.event_seen(self._clock.now())
         if key is not None:
             self._queue.add(key)
             self._profiler.heard(key)
+            self._autoprofiler.heard(key)
 
 
 async def _see_each(see: Callable[[Json], object], bodies: AsyncIterator[Json]) -> None:

@@ -28,7 +28,7 @@ class Pace:
     """How often agents are asked: every `interval` seconds, but all together at most `per_second`."""
 
     interval: float = 5.0
-    per_second: float = 30.0
+    per_second: float = 25.0
     longest_retry: float = 60.0
 
     def pause(self, jobs: int) -> float:

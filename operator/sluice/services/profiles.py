@@ -9,6 +9,7 @@ from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, Point, Profile, Run
 from sluice.errors import InvalidSpec
 from sluice.manifests.profiling.status import read_run
+from sluice.manifests.reading import is_older
 
 Json = dict[str, Any]
 
@@ -29,7 +30,7 @@ class Profiles:
         """Take in a StreamProfile; an older version than the known one changes nothing."""
         key = _key_of(resource)
         known = self._resources.get(key)
-        if known is not None and _is_older(resource["metadata"], known["metadata"]):
+        if known is not None and is_older(resource["metadata"], known["metadata"]):
             return key
         self._resources[key] = dict(resource)
         try:
@@ -72,6 +73,10 @@ class Profiles:
         """What has been written to its status."""
         self._runs[profile.key] = (profile.uid, run)
 
+    def forget_run(self, key: JobKey) -> None:
+        """What is stored of its run is newer than what was remembered."""
+        self._runs.pop(key, None)
+
     def by_uid(self, uid: str) -> JobKey | None:
         """The profile of that uid."""
         return next(
@@ -83,6 +88,11 @@ class Profiles:
         found = (one for one in self._declared.values() if isinstance(one, Profile))
         of_job = (one for one in found if one.job == job)
         return tuple(sorted(of_job, key=lambda one: (one.created, one.uid)))
+
+    def under_way(self) -> tuple[JobKey, ...]:
+        """The valid profiles that are not over."""
+        valid = (key for key, one in self._declared.items() if isinstance(one, Profile))
+        return tuple(key for key in valid if self.run(key).ended is None)
 
     def rival(self, profile: Profile) -> str | None:
         """The older profile of the same job that is not over yet."""
@@ -106,6 +116,14 @@ class Profiles:
         """The same for a job as it is declared."""
         return self.measured(job.key, key_of(job)) if self.of_job(job.key) else {}
 
+    def bounded(self, job: JobKey, key: Key) -> tuple[Point, ...]:
+        """The newest point of each number of executors of which a mere bound is known, in their order."""
+        newest: dict[int, Point] = {}
+        for points in self.measured(job, key).values():
+            newest |= {point.executors: point for point in points if not point.is_exact}
+        exact = {point.executors for point in self.known(job, key)}
+        return tuple(newest[executors] for executors in sorted(newest) if executors not in exact)
+
     def known(self, job: JobKey, key: Key) -> tuple[Point, ...]:
         """The newest exact point of each number of executors, in their order."""
         newest: dict[int, Point] = {}
@@ -117,9 +135,3 @@ class Profiles:
 def _key_of(resource: Mapping[str, Any]) -> JobKey:
     metadata = resource["metadata"]
     return JobKey(metadata["namespace"], metadata["name"])
-
-
-def _is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(
-        other["resourceVersion"]
-    )

@@ -16,16 +16,15 @@ from sluice.core.profiling.news import news
 from sluice.core.profiling.places import is_copys
 from sluice.core.profiling.records import EndCopy, MakeCopy, Profile, Run, Step, Verdict
 from sluice.core.profiling.stepping import next_steps
-from sluice.errors import Conflict, InvalidSpec, NotFound, SluiceError
-from sluice.manifests import names
+from sluice.errors import InvalidSpec, NotFound, SluiceError
 from sluice.manifests.profiling import status
 from sluice.manifests.profiling.labelling import job_key, profile_key, profile_uid
 from sluice.ports import STREAM_PROFILES, Clock, Cluster, Json
-from sluice.services.announcing import announce
 from sluice.services.copies import Copies
 from sluice.services.copyviews import CopyViews
 from sluice.services.fleet import Fleet
 from sluice.services.profiles import Profiles
+from sluice.services.telling import announce, apply_status
 from sluice.services.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
@@ -83,6 +82,10 @@ class Profiler:
         for one in self._profiles.of_job(job):
             if self._profiles.run(one.key).ended is None:
                 self.queue.add(one.key)
+        if self._fleet.without_room(job) is not None:
+            # Copies of all jobs may be in its way.
+            for key in self._profiles.under_way():
+                self.queue.add(key)
 
     async def begin(self) -> None:
         """Take over: look at every profile, and for what was left behind."""
@@ -157,21 +160,9 @@ class Profiler:
         return float(stored.get("spent", {}).get("coreSeconds", 0.0))
 
     async def _write(self, key: JobKey, uid: str, told: Json, version: str | None) -> None:
-        """Apply a status. With a version, nobody else may have written the object since; raises Conflict then."""
-        metadata: Json = {"name": key.name, "namespace": key.namespace, "uid": uid}
-        if version is not None:
-            metadata["resourceVersion"] = version
-        body = {
-            "apiVersion": names.API_VERSION,
-            "kind": "StreamProfile",
-            "metadata": metadata,
-            "status": told,
-        }
-        try:
-            answer = await self._cluster.apply(STREAM_PROFILES, body, subresource="status")
-        except NotFound as error:
-            raise Conflict(f"profile {key} is gone") from error
-        self._profiles.see(answer)
+        self._profiles.see(
+            await apply_status(self._cluster, "StreamProfile", key, uid, told, version)
+        )
 
     async def _report_invalid(
         self, key: JobKey, resource: Json, error: InvalidSpec, now: datetime
@@ -181,6 +172,9 @@ class Profiler:
         if told != before:
             log.warning("its spec is not valid: %s", error)
             await self._write(key, metadata["uid"], told, None)
+            # It has no open copy any more, so what there is of them is left behind.
+            self._profiles.forget_run(key)
+            self._is_left_behind.set()
 
     async def _act(self, profile: Profile, step: Step) -> None:
         copy, job = step.copy, self._views.job(profile.job)
@@ -192,14 +186,14 @@ class Profiler:
                     refused = await self._copies.make(profile, copy, job, most_rows=rows)
                     self._views.was_made(key, refused)
             case EndCopy():
-                is_ours = not profile.namespaces
+                is_ours = is_copys(copy.namespace, profile.uid)
                 await self._copies.end(copy.namespace, profile.uid, profile.job, is_ours=is_ours)
                 self._views.forget(key)
             case _:
                 assert_never(step)
 
     async def _sweep(self) -> None:
-        """Remove copies that no profile needs: those in namespaces of ours, and those in the users' own."""
+        """Remove copies that no profile needs: those in namespaces of ours, and what is left in the users' own."""
         for body in await self._copies.take_stock():
             name, uid, job = body["metadata"]["name"], profile_uid(body), job_key(body)
             is_leaving = "deletionTimestamp" in body["metadata"]
@@ -214,6 +208,14 @@ class Profiler:
                 continue
             if await self._is_orphan(key.namespace, resource):
                 await self._remove(key.namespace, uid, key, is_ours=False)
+        # An operator may have ended between the claim of a copy and its StreamJob.
+        for body in await self._copies.claims():
+            namespace, uid, job = body["metadata"]["namespace"], profile_uid(body), job_key(body)
+            is_leaving = "deletionTimestamp" in body["metadata"]
+            if uid is None or job is None or is_leaving or is_copys(namespace, uid):
+                continue
+            if await self._is_orphan(namespace, body):
+                await self._remove(namespace, uid, job, is_ours=False)
 
     async def _remove(self, namespace: str, uid: str, job: JobKey, *, is_ours: bool) -> None:
         log.info("removing the copy of %s in %s: no profile needs it", job, namespace)

@@ -4,34 +4,34 @@ Every trigger ends here, and running it twice changes nothing. What is decided i
 it is done, so a crash at any point is met again by the next look.
 """
 
-import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
 from sluice import logs
-from sluice.core import failures, lifecycle, reporting
+from sluice.core import failures, lifecycle, reporting, specclaims
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.chosen import sized
 from sluice.core.conditions import settle
 from sluice.core.news import news
-from sluice.core.observations import Observed
+from sluice.core.observations import DriverPod, Observed, ProfilingOutlook
 from sluice.core.record import Phase, Record
-from sluice.core.steps import ReplaceExecutors, SetExecutors, StartDriver, StopDriver, Verdict, Wait
-from sluice.errors import AgentUnavailable, Conflict, InvalidSpec
+from sluice.core.steps import (
+    ReplaceExecutors,
+    ResizeExecutors,
+    SetExecutors,
+    StartDriver,
+    StopDriver,
+    Verdict,
+    Wait,
+)
+from sluice.errors import AgentUnavailable, InvalidSpec, NotAllowed, NotFound
 from sluice.manifests import children, names
-from sluice.manifests.pods import driver_pod
+from sluice.manifests.pods import resized
 from sluice.manifests.status import read_record, remembered, status_of
 from sluice.ports import (
-    CONFIG_MAPS,
-    DISRUPTION_BUDGETS,
-    LEASES,
     PODS,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
     Agents,
     Clock,
     Cluster,
@@ -44,6 +44,7 @@ from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
 from sluice.services.restarts import Restarts
+from sluice.services.starting import Refusal, Starter
 from sluice.services.statuses import Statuses
 
 log = logging.getLogger(__name__)
@@ -56,15 +57,6 @@ REFUSED_AGAIN = 5.0
 
 HELD_BACK_AGAIN = 5.0
 """Seconds after which it is seen whether fewer jobs restart by now."""
-
-_KINDS = {
-    "ServiceAccount": SERVICE_ACCOUNTS,
-    "Role": ROLES,
-    "RoleBinding": ROLE_BINDINGS,
-    "ConfigMap": CONFIG_MAPS,
-    "Secret": SECRETS,
-    "PodDisruptionBudget": DISRUPTION_BUDGETS,
-}
 
 
 class Reconciler:
@@ -84,9 +76,13 @@ class Reconciler:
         agents: Agents,
         clock: Clock,
         agent: bytes,
+        profiling: Callable[[JobKey], ProfilingOutlook | None] = lambda _: None,
         paused_by: str | None = None,
     ) -> None:
-        """`paused_by` names what keeps this operator from acting on any job."""
+        """`profiling` tells how a job is profiled by itself.
+
+        `paused_by` names what keeps this operator from acting on any job.
+        """
         self._fleet = fleet
         self._poller = poller
         self._measuring = measuring
@@ -97,7 +93,10 @@ class Reconciler:
         self._cluster = cluster
         self._agents = agents
         self._clock = clock
-        self._agent = agent
+        self._starter = Starter(
+            cluster=cluster, fleet=fleet, cordons=cordons, clock=clock, agent=agent
+        )
+        self._profiling = profiling
         self._paused_by = paused_by
         self._good = LastGood(cluster, fleet)
         self._key = b""
@@ -106,12 +105,14 @@ class Reconciler:
     def use_key(self, key: bytes) -> None:
         """The operator's secret, from which the jobs' are derived."""
         self._key = key
+        self._starter.use_key(key)
 
     def start_afresh(self) -> None:
         """Forget what was remembered in this process: another one may have led since."""
         self._records.clear()
         self._statuses.forget_all()
         self._good.forget_all()
+        self._starter.forget_all()
 
     def take_stock(self, resource: Json) -> None:
         """Find out whether a job restarts already, before any other one may."""
@@ -140,7 +141,7 @@ class Reconciler:
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
         if isinstance(declared, InvalidSpec):
-            claims = reporting.without_spec(claims, str(declared), verdict)
+            claims = specclaims.without_spec(claims, str(declared), verdict)
         settled = settle(claims, record.conditions, job.generation, now)
         verdict = replace(verdict, record=replace(verdict.record, conditions=settled))
         self._restarts.note(key, verdict.record)
@@ -148,8 +149,9 @@ class Reconciler:
             self._fleet.hold(job, verdict.record)
         with logs.about(incarnation=verdict.record.incarnation):
             later = await self._remember(job, record, verdict, seen)
-            await self._act(job, verdict, seen)
-        return _pause(verdict, later, now)
+            is_refused = await self._act(job, verdict, seen)
+            await self._guard(job, verdict, seen.driver)
+        return 0.0 if is_refused else _pause(verdict, later, now)
 
     def _forget(self, key: JobKey) -> None:
         self._records.pop(key, None)
@@ -157,6 +159,7 @@ class Reconciler:
         self._autoscaler.forget(key)
         self._statuses.forget(key)
         self._good.forget(key)
+        self._starter.forget(key)
         self._restarts.forget(key)
 
     def _recall(self, key: JobKey, resource: dict[str, Any]) -> Record:
@@ -171,11 +174,13 @@ class Reconciler:
         seen = Observed(
             driver=driver,
             executors_running=self._fleet.executors_running(key),
+            executors=self._fleet.executors(key),
             measured=self._measuring.of(key),
             decided=self._autoscaler.decided(key),
             leaving=self._leaving(key),
             crowd=self._restarts.crowd(key, self._clock.now()),
             ended=self._fleet.ended(key),
+            profiling=self._profiling(key),
         )
         if driver is None or driver.deleting or driver.is_over or driver.started is None:
             return seen
@@ -201,16 +206,34 @@ class Reconciler:
             verdict = replace(verdict, record=replace(verdict.record, proving=proving))
         status = status_of(job, verdict.record, verdict.phase, seen)
         acting = isinstance(verdict.step, StartDriver | StopDriver)
-        later = await self._statuses.write(job.key, job.uid, status, must_be_seen=acting)
-        self._records[job.key] = (job.uid, verdict.record)
-        for item in news(before, verdict.record):
-            await self._statuses.announce(job.key, job.uid, item)
+        return await self._store(
+            job.key, job.uid, status, before, verdict.record, must_be_seen=acting
+        )
+
+    async def _store(
+        self,
+        key: JobKey,
+        uid: str,
+        status: Json,
+        before: Record,
+        after: Record,
+        *,
+        must_be_seen: bool,
+    ) -> float | None:
+        """Write a status, keep its record, and tell what is new; the seconds to wait if that only brings numbers."""
+        later = await self._statuses.write(key, uid, status, must_be_seen=must_be_seen)
+        self._records[key] = (uid, after)
+        for item in news(before, after):
+            await self._statuses.announce(key, uid, item)
         return later
 
-    async def _act(self, job: StreamJob, verdict: Verdict, seen: Observed) -> None:
+    async def _act(self, job: StreamJob, verdict: Verdict, seen: Observed) -> bool:
+        """Take the step. Whether it was refused, so that there is another one by now."""
         match verdict.step:
             case StartDriver() as step:
-                await self._start(job, verdict.record, step)
+                refusal = await self._starter.start(job, verdict.record.chosen, step)
+                if refusal is not None:
+                    await self._refused(job, verdict.record, refusal)
             case StopDriver(uid=uid, by_force=by_force):
                 name = names.driver_pod(job.key.name)
                 await self._cluster.delete(
@@ -220,71 +243,40 @@ class Reconciler:
                 await self._tell_agent(job, seen, target=target)
             case ReplaceExecutors(ids=ids):
                 await self._tell_agent(job, seen, leaving=ids)
+            case ResizeExecutors() as step:
+                return await self._resize(job, verdict.record, step)
             case Wait():
                 pass
             case _:
                 assert_never(verdict.step)
+        return False
 
-    async def _start(self, job: StreamJob, record: Record, step: StartDriver) -> None:
-        incarnation = step.incarnation
-        is_ours = await self._pass_on(job, step)
-        job = sized(job, record.chosen)
-        stages = children.children(
-            job,
-            incarnation,
-            agent=self._agent,
-            key=self._key,
-            is_moved=self._cordons.are_known,
-        )
-        for stage in stages:
-            await asyncio.gather(*(self._have(body, incarnation) for body in stage))
-        try:
-            pod = await self._cluster.create(PODS, driver_pod(job, incarnation))
-        except Conflict:
-            # A pod of that name is there after all; the next look must see it.
-            name = names.driver_pod(job.key.name)
-            self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
-            raise
-        except InvalidSpec as error:
-            # Where no driver is, none writes: the next one may have the Lease that this one was to get.
-            known = replace(record, ended=incarnation) if is_ours else record
-            await self._refused(job, known, error)
-        else:
-            self._fleet.see_pod(pod)
+    async def _guard(self, job: StreamJob, verdict: Verdict, driver: DriverPod | None) -> None:
+        """A driver that goes on is to have what keeps evictions from it, whoever has made it."""
+        if driver is None or driver.owner_uid != job.uid or driver.deleting or driver.is_over:
+            return
+        if job.paused_by is None and not isinstance(verdict.step, StopDriver):
+            await self._starter.guard(job, driver.uid)
 
-    async def _pass_on(self, job: StreamJob, step: StartDriver) -> bool:
-        """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""
-        lease = children.lease(job, step.incarnation, self._clock.now())
-        if step.inherits:
-            await self._cluster.apply(LEASES, lease)
-            return True
-        try:
-            await self._cluster.create(LEASES, lease)
-        except Conflict:
-            return False
-        return True
-
-    async def _have(self, body: Json, incarnation: int) -> None:
-        """Create a child, or bring it up to date. For the agent's map, applying costs the API server twice as
-        much as creating, so a first start tries that.
-        """
-        kind = _KINDS[body["kind"]]
-        if incarnation == 1:
-            try:
-                await self._cluster.create(kind, body)
-            except Conflict:
-                pass
-            else:
-                return
-        await self._cluster.apply(kind, body)
-
-    async def _refused(self, job: StreamJob, record: Record, error: InvalidSpec) -> None:
-        counted = failures.refused(job, record, str(error), self._clock.now())
+    async def _refused(self, job: StreamJob, record: Record, refusal: Refusal) -> None:
+        record = replace(record, ended=max(record.ended, refusal.ended))
+        counted = failures.refused(job, record, str(refusal.error), self._clock.now())
         status = status_of(job, counted, Phase.BACKING_OFF, Observed())
-        await self._statuses.write(job.key, job.uid, status, must_be_seen=True)
-        self._records[job.key] = (job.uid, counted)
-        for item in news(record, counted):
-            await self._statuses.announce(job.key, job.uid, item)
+        await self._store(job.key, job.uid, status, record, counted, must_be_seen=True)
+
+    async def _resize(self, job: StreamJob, record: Record, step: ResizeExecutors) -> bool:
+        """Resize executors; whether the cluster refuses that."""
+        for pod in step.pods:
+            try:
+                await self._cluster.resize(resized(job.key.namespace, pod, step.share))
+            except NotFound:
+                continue
+            except (InvalidSpec, NotAllowed) as error:
+                assert record.resize is not None
+                resize = replace(record.resize, refusal=f"a pod cannot be resized: {error}")
+                self._records[job.key] = (job.uid, replace(record, resize=resize))
+                return True
+        return False
 
     async def _tell_agent(
         self,
@@ -315,14 +307,11 @@ class Reconciler:
     ) -> float | None:
         metadata = resource["metadata"]
         key, generation = JobKey(metadata["namespace"], metadata["name"]), metadata["generation"]
-        claims = settle(reporting.invalid(str(error), seen), record.conditions, generation, now)
+        claims = settle(specclaims.invalid(str(error), seen), record.conditions, generation, now)
         after = replace(record, conditions=claims)
         phase = Phase.RUNNING if seen.driver is not None else Phase.INVALID
         status = remembered(key, generation, after, phase)
-        await self._statuses.write(key, metadata["uid"], status, must_be_seen=False)
-        self._records[key] = (metadata["uid"], after)
-        for item in news(record, after):
-            await self._statuses.announce(key, metadata["uid"], item)
+        await self._store(key, metadata["uid"], status, record, after, must_be_seen=False)
         return RESYNC
 
 

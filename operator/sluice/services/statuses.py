@@ -7,11 +7,9 @@ from typing import Any
 
 from sluice.core.application import JobKey
 from sluice.core.news import News
-from sluice.errors import Conflict, NotFound
-from sluice.manifests import names
-from sluice.ports import STREAM_JOBS, Clock, Cluster
-from sluice.services import announcing
+from sluice.ports import Clock, Cluster
 from sluice.services.fleet import Fleet
+from sluice.services.telling import announce, apply_status
 
 Json = dict[str, Any]
 
@@ -19,7 +17,7 @@ SHORTEST_PAUSE = 10.0
 """Seconds between two writes that only bring new numbers."""
 
 _NUMBERS = frozenset(
-    {"stream", "slo", "summary", "checkpoint", "driver", "executors", "replicas", "decision"}
+    "stream slo summary checkpoint driver executors replicas decision profiling staffing".split()
 )
 """Parts of a status that change with every batch, or several times while pods start: of a hundred jobs that start
 together each would be written twice as often, and a write costs the API server as much as making a pod.
@@ -58,30 +56,19 @@ class Statuses:
                 return None
             if calm == before[0] and now - before[2] < SHORTEST_PAUSE:
                 return SHORTEST_PAUSE - (now - before[2])
-        await self._apply(key, uid, status, must_be_seen)
+        version = self._version(key) if must_be_seen else None
+        answer = await apply_status(self._cluster, "StreamJob", key, uid, status, version)
+        self._fleet.see_job(answer)
         self._written[key] = (calm, whole, now)
         return None
 
-    async def _apply(self, key: JobKey, uid: str, status: Json, must_be_seen: bool) -> None:
-        metadata: Json = {"name": key.name, "namespace": key.namespace, "uid": uid}
-        known = self._fleet.job(key)
-        if must_be_seen and known is not None:
-            metadata["resourceVersion"] = known["metadata"]["resourceVersion"]
-        body = {
-            "apiVersion": names.API_VERSION,
-            "kind": "StreamJob",
-            "metadata": metadata,
-            "status": status,
-        }
-        try:
-            answer = await self._cluster.apply(STREAM_JOBS, body, subresource="status")
-        except NotFound as error:
-            raise Conflict(f"{key} is gone") from error
-        self._fleet.see_job(answer)
-
     async def announce(self, key: JobKey, uid: str, item: News) -> None:
         """Log news of a job, and post an Event."""
-        await announcing.announce(self._cluster, self._clock, "StreamJob", key, uid, item)
+        await announce(self._cluster, self._clock, "StreamJob", key, uid, item)
+
+    def _version(self, key: JobKey) -> str | None:
+        known = self._fleet.job(key)
+        return known["metadata"]["resourceVersion"] if known is not None else None
 
 
 def _without_numbers(status: Json) -> Json:

@@ -11,6 +11,7 @@ from sluice.core.deciding.policies.named import POLICIES
 from sluice.core.objectives.budget import Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.quantities import MEBIBYTE
+from sluice.errors import InvalidSpec
 from tests.support.jobs import job, resource
 
 APPLICATION = resource()["spec"]["application"]
@@ -86,8 +87,22 @@ def test_a_window_of_less_than_a_minute_is_taken_as_one() -> None:
 
 def test_fields_that_this_version_only_stores_are_named() -> None:
     of = job(profiling={"enabled": True}, utility={}, recovery={"target": "1m"})
-    assert of.not_in_force == ("recovery", "profiling", "utility")
+    assert of.not_in_force == ("recovery", "utility")
     assert job(scaling={"mode": "Auto"}, recovery={"target": "1m"}).not_in_force == ()
+
+
+def test_what_profiles_may_cost_is_read_in_the_cores_units() -> None:
+    declared = {"enabled": True, "budget": {"coreHours": 0.5}, "maxShare": 0.1, "maxAge": "7d"}
+    found = job(profiling=declared).profiling
+    assert found.enabled
+    assert (found.core_seconds, found.max_share, found.max_age) == (1800, 0.1, timedelta(days=7))
+
+
+def test_copies_cannot_be_beside_their_job() -> None:
+    with pytest.raises(InvalidSpec) as refusal:
+        job(profiling={"namespaces": ["lab", "shop"]})
+    assert "spec.profiling.namespaces[1]: 'shop'" in str(refusal.value)
+    assert "name another namespace" in str(refusal.value)
 
 
 def test_unknown_fields_of_a_newer_version_are_ignored() -> None:

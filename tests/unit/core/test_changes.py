@@ -65,6 +65,42 @@ def test_a_setting_may_say_what_the_checkpoint_is_known_to_have(
     assert classify(after, before, pinned).kind == ("Restart" if "shuffle" in str(conf) else kind)
 
 
+def with_executor(**executor: object) -> dict[str, object]:
+    application = BEFORE["application"]
+    assert isinstance(application, dict)
+    return {**BEFORE, "application": {**application, "executor": executor}}
+
+
+@pytest.mark.parametrize(
+    ("executor", "kind"),
+    [
+        ({"cpuLimit": "2"}, "Live"),
+        ({"cpuRequest": "500m", "cpuLimit": "2"}, "Live"),
+        ({"cpuLimit": "2", "memoryOverhead": "1Gi"}, "Restart"),
+        ({"template": {"metadata": {"labels": {"a": "b"}}}}, "Restart"),
+    ],
+)
+def test_only_the_cpu_of_executors_changes_while_they_run(
+    executor: dict[str, object], kind: str
+) -> None:
+    assert classify(BEFORE, with_executor(**executor)).kind == kind
+
+
+def test_of_the_driver_the_cpu_is_a_restart() -> None:
+    application = BEFORE["application"]
+    assert isinstance(application, dict)
+    after = {**BEFORE, "application": {**application, "driver": {"cpuLimit": "2"}}}
+    assert classify(BEFORE, after).kind is ChangeClass.RESTART
+
+
+def test_what_goes_back_to_a_good_spec_keeps_the_cpu_that_is_declared() -> None:
+    good = with_executor(cpuRequest="1", cpuLimit="2", memoryOverhead="1Gi")
+    declared = with_executor(cpuLimit="3", memoryOverhead="2Gi")
+    back = restored(declared, good)
+    assert back == with_executor(cpuLimit="3", memoryOverhead="1Gi")
+    assert restored(BEFORE, BEFORE) == BEFORE
+
+
 def test_the_costliest_field_names_the_change() -> None:
     after = {
         **BEFORE,

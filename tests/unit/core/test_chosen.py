@@ -1,5 +1,6 @@
 """Which number of executors a job is to have, after which decision."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from sluice.core.steps import SetExecutors, StopDriver
 from tests.support.jobs import NOW, driver, job, report
 
 AUTO = job(scaling={"mode": "Auto"})
+LATER = NOW + timedelta(seconds=60)
 
 
 def decided(executors: int, *, after: float = 0.0, path: Path = Path.LIVE) -> Decided:
@@ -24,21 +26,21 @@ def decided(executors: int, *, after: float = 0.0, path: Path = Path.LIVE) -> De
 
 
 def chosen(executors: int, path: Path = Path.LIVE) -> Chosen:
-    found = newly_chosen(AUTO, None, decided(executors, path=path))
+    found = newly_chosen(AUTO, None, decided(executors, path=path), NOW)
     assert found is not None
     return found
 
 
 def test_what_the_owner_declares_holds_until_something_else_is_chosen() -> None:
     assert wanted_executors(AUTO, None) == 2
-    assert newly_chosen(AUTO, None, decided(2)) is None
+    assert newly_chosen(AUTO, None, decided(2), NOW) is None
     assert wanted_executors(AUTO, chosen(5)) == 5
 
 
 @pytest.mark.parametrize("mode", ["Off", "Observe"])
 def test_where_the_operator_may_not_choose_nothing_is_chosen(mode: str) -> None:
     held = job(scaling={"mode": mode})
-    assert newly_chosen(held, chosen(5), decided(6, after=60)) is None
+    assert newly_chosen(held, chosen(5), decided(6, after=60), LATER) is None
     assert wanted_executors(held, chosen(5)) == 2
 
 
@@ -48,13 +50,13 @@ def test_bounds_that_were_narrowed_later_hold() -> None:
 
 
 def test_an_older_decision_changes_nothing() -> None:
-    later = newly_chosen(AUTO, None, decided(5, after=60))
-    assert newly_chosen(AUTO, later, decided(7)) == later
+    later = newly_chosen(AUTO, None, decided(5, after=60), LATER)
+    assert newly_chosen(AUTO, later, decided(7), LATER) == later
 
 
 def test_a_paused_job_keeps_what_was_chosen() -> None:
     paused = job(scaling={"mode": "Auto"}, annotations={"sluice.dev/paused": "true"})
-    assert newly_chosen(paused, chosen(5), decided(7, after=60)) == chosen(5)
+    assert newly_chosen(paused, chosen(5), decided(7, after=60), LATER) == chosen(5)
 
 
 def test_a_driver_starts_with_the_chosen_executors() -> None:
@@ -80,3 +82,10 @@ def test_a_choice_by_restart_stops_the_driver_once_and_counts_as_a_rescale() -> 
     )
     after = lifecycle.next_step(AUTO, verdict.record, second, holder=None, now=NOW)
     assert not isinstance(after.step, StopDriver)
+
+
+def test_a_choice_of_the_future_gives_way_to_the_next_decision() -> None:
+    """A clock was set back, or somebody has edited the status."""
+    ahead = replace(chosen(5), at=NOW + timedelta(days=400))
+    after = newly_chosen(AUTO, ahead, decided(7, after=60), NOW + timedelta(seconds=60))
+    assert wanted_executors(AUTO, after) == 7

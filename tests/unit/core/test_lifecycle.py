@@ -172,6 +172,12 @@ def test_after_a_failure_the_next_start_waits_for_the_backoff() -> None:
     assert look(of, record, Observed(), after=13).step == StartDriver(incarnation=2)
 
 
+def test_a_pause_longer_than_any_that_is_made_is_not_waited_for() -> None:
+    """A clock was set back, or somebody has edited the status."""
+    record = replace(STARTED, failures=1, next_start=NOW + timedelta(days=400))
+    assert look(job(), record, Observed()).step == StartDriver(incarnation=2)
+
+
 def test_a_changed_spec_starts_at_once_after_a_failure() -> None:
     of = job()
     dead = driver(of, phase=PodPhase.FAILED, ended=ended())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.core import lifecycle, reporting, steps
+from sluice.core import lifecycle, reporting, specclaims, steps
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
@@ -259,7 +259,7 @@ def test_fields_that_are_only_stored_are_named() -> None:
 
 
 def test_an_invalid_spec_is_not_ready_and_leaves_the_driver_alone() -> None:
-    told = {claim.type: claim for claim in reporting.invalid("spec.a: wrong", running())}
+    told = {claim.type: claim for claim in specclaims.invalid("spec.a: wrong", running())}
     assert told[Condition.SPEC_VALID].message == "spec.a: wrong"
     assert told[Condition.READY].status is Status.FALSE
     assert "goes on with the last valid spec" in told[Condition.SPEC_APPLIED].message
@@ -294,7 +294,7 @@ def test_a_start_after_progress_says_where_it_goes_on() -> None:
 
 
 def test_a_refused_spec_is_news_until_it_is_valid_again() -> None:
-    refused = settle(reporting.invalid("spec.a: wrong", Observed()), (), 1, NOW)
+    refused = settle(specclaims.invalid("spec.a: wrong", Observed()), (), 1, NOW)
     before, after = Record(), replace(Record(), conditions=refused)
     assert reasons(news(before, after)) == ["InvalidSpec"]
     assert reasons(news(after, after)) == []

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Copy, CopyPhase, Phase, Plan, Point, Problem, Reason, Run
 from sluice.errors import InvalidSpec
@@ -71,3 +73,22 @@ def test_a_wrong_spec_keeps_what_was_measured_before() -> None:
     assert told["points"] == before["points"]
     assert "spec.namespaces[0]" in told["conditions"][0]["message"]
     assert invalid(2, error, told, LATER + timedelta(minutes=1)) == told
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("copies", {"phase": "Cooling"}),
+        ("copies", {"startedAt": "soon"}),
+        ("points", {"measuredAt": "soon"}),
+        ("points", {"rowsPerSecond": "many"}),
+    ],
+)
+def test_what_another_operator_or_a_person_wrote_wrong_is_left_out(
+    part: str, change: dict[str, str]
+) -> None:
+    told = status_of(profile(), RUN, Phase.PROFILING, 90.0, {}, LATER)
+    told[part][0] |= change
+    found = read_run(told)
+    assert len(getattr(found, part)) == 1
+    assert found.began == RUN.began

@@ -92,6 +92,25 @@ def test_the_copys_own_spec_says_that_it_drops_what_it_would_write() -> None:
     }
 
 
+def test_a_copy_keeps_away_from_the_nodes_of_the_job_if_it_can() -> None:
+    preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+    own = {"podAffinityTerm": {"topologyKey": "zone"}, "weight": 1}
+    wish = {"podAntiAffinity": {preferred: [own]}}
+    node: dict[str, Any] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}
+    template = {"spec": {"affinity": {**wish, **node}}}
+    copy = copied(original(application={**APPLICATION, "executor": {"template": template}}))
+    for pod in (pods.driver_pod(copy, 1), pods.executor_template(copy, 1)):
+        *_, ours = pod["spec"]["affinity"]["podAntiAffinity"][preferred]
+        assert ours["podAffinityTerm"] == {
+            "namespaces": ["shop"],
+            "labelSelector": {"matchLabels": {"sluice.dev/job": copy.key.name}},
+            "topologyKey": "kubernetes.io/hostname",
+        }
+    kept = pods.executor_template(copy, 1)["spec"]["affinity"]
+    assert kept["podAntiAffinity"][preferred][0] == own
+    assert kept["nodeAffinity"] == node["nodeAffinity"]
+
+
 def test_a_copy_finds_brokers_by_the_names_that_are_good_beside_the_job() -> None:
     template = {"spec": {"dnsConfig": {"searches": ["example.org"]}, "nodeSelector": {"a": "b"}}}
     of = original(application={**APPLICATION, "driver": {"template": template}})
@@ -247,18 +266,18 @@ def test_a_job_that_needs_what_may_not_be_copied_says_where_to_run_its_copies(
     application: dict[str, Any], told: str
 ) -> None:
     of = original(application={**APPLICATION, **application})
-    found = copying.obstacle(profile(), of)
+    found = copying.obstacle(of, ())
     assert found is not None
     assert found.reason is Reason.NEEDS_SECRET
     assert told in found.message
     assert "spec.namespaces" in found.message
-    assert copying.obstacle(profile(namespaces=["lab"]), of) is None
+    assert copying.obstacle(of, ["lab"]) is None
 
 
 def test_what_may_be_missing_need_not_be_copied() -> None:
     optional = {"secretKeyRef": {"name": "kafka", "key": "a", "optional": True}}
     application = {**APPLICATION, "environment": [{"name": "A", "valueFrom": optional}]}
-    assert copying.obstacle(profile(), original(application=application)) is None
+    assert copying.obstacle(original(application=application), ()) is None
 
 
 def test_config_maps_are_found_wherever_the_application_names_them() -> None:

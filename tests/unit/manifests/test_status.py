@@ -10,10 +10,14 @@ from sluice.api.v1alpha1.streamjob import StreamJobStatus
 from sluice.core.application import JobKey
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status
-from sluice.core.observations import Observed
+from sluice.core.drilling.records import Answer
+from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.proving import Good, Proving, Rollback, Trial
+from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
+from sluice.core.resizing import Resize
+from sluice.core.staffing import Fallback, Room, Staffing
 from sluice.manifests.status import read_record, remembered, status_of
 from tests.support.jobs import NOW, driver, job, query, report
 
@@ -21,6 +25,8 @@ KEY = JobKey("shop", "clicks")
 
 numbers = st.integers(0, 10**6)
 words = st.text(min_size=1, max_size=20)
+cores = st.integers(1, 10**6).map(Millicores)
+shares = st.builds(CpuShare, request=cores, limit=st.none() | cores)
 
 
 def moments(step: timedelta) -> st.SearchStrategy[datetime]:
@@ -69,12 +75,29 @@ def recoveries(draw: st.DrawFn) -> Recovery:
         incarnation=draw(numbers),
         began=began,
         detected=began + draw(after),
+        calm_since=None,
+        drilled=draw(numbers),
         **{moment: began + pause for moment, pause in reached.items() if pause is not None},
     )
 
 
+fallbacks = st.none() | st.builds(Fallback, reason=words, message=st.text())
+staffings = st.builds(
+    Staffing,
+    executors=numbers,
+    former=numbers,
+    incarnation=numbers,
+    since=millis,
+    came=st.none() | millis,
+    used=st.none() | millis,
+    fallback=fallbacks,
+    futile=fallbacks,
+)
+rooms = st.builds(Room, executors=numbers, until=millis)
 records = st.builds(
     Record,
+    staffing=st.none() | staffings,
+    room=st.none() | rooms,
     incarnation=numbers,
     failures=numbers,
     last_failure=st.none() | failures,
@@ -94,7 +117,21 @@ records = st.builds(
         past=st.lists(recoveries(), max_size=3).map(tuple),
         count=numbers,
     ),
+    resize=st.none()
+    | st.builds(Resize, incarnation=numbers, share=shares, refusal=words | st.just("")),
+    drill=st.none()
+    | st.builds(Answer, asked=words, refusal=words | st.just(""), done=st.booleans()),
     conditions=st.lists(claims, max_size=3, unique_by=lambda claim: claim.type).map(tuple),
+)
+
+
+OUTLOOK = ProfilingOutlook(
+    profile="clicks-auto-1",
+    phase="Succeeded",
+    points="1: 1000",
+    reason="Measured",
+    message="All has been measured.",
+    until=NOW,
 )
 
 
@@ -106,7 +143,8 @@ def test_what_is_remembered_reads_back_equal(record: Record, phase: Phase) -> No
 @given(record=records, phase=st.sampled_from(Phase))
 def test_each_field_of_a_status_is_in_the_schema(record: Record, phase: Phase) -> None:
     of = job()
-    told = status_of(of, record, phase, Observed(driver=driver(of), report=report(query())))
+    seen = Observed(driver=driver(of), report=report(query()), profiling=OUTLOOK)
+    told = status_of(of, record, phase, seen)
     StreamJobStatus.model_validate(told, extra="forbid")
 
 
@@ -180,3 +218,24 @@ def test_what_is_known_of_specs_reads_back_and_a_rollback_to_nothing_does_not() 
     assert read_record(told).proving == known
     del told["proving"]["good"]
     assert read_record(told).proving == Proving()
+
+
+@pytest.mark.parametrize("moment", ["soon", "2026-03-01T12:00:00", "", "2026-13-01T12:00:00Z"])
+def test_a_moment_that_somebody_has_written_is_one_or_none(moment: str) -> None:
+    stored = {
+        "failures": {"nextStart": moment, "at": moment},
+        "chosen": {"executors": 3, "at": moment, "path": "Live"},
+        "recoveries": {"present": {"cause": "DriverLoss", "began": moment}},
+    }
+    record = read_record(stored)
+    known = (
+        record.next_start,
+        record.chosen and record.chosen.at,
+        record.last_failure and record.last_failure.at,
+    )
+    assert all(at is None or at == NOW for at in known)
+
+
+def test_a_condition_that_is_neither_true_nor_false_nor_unknown_is_left_out() -> None:
+    wrong = {"type": "Ready", "status": "Perhaps", "reason": "Edited"}
+    assert read_record({"conditions": [wrong]}).conditions == ()

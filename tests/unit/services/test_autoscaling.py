@@ -3,16 +3,19 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from sluice.core.application import JobKey, StreamJob
+from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.storing import record_from_data
 from sluice.core.modelling.downtime import Cause
 from sluice.core.profiling.keys import key_of
-from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Labelled
+from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
+from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Json, Labelled, Resource
 from tests.support import pods
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import NOW, job
@@ -198,6 +201,43 @@ async def test_another_operator_goes_on_with_what_was_learned_and_chosen() -> No
 
 
 @in_virtual_time
+async def test_another_operator_remembers_the_harm_that_was_done_since_executors_were_resized() -> (
+    None
+):
+    cluster = MemoryCluster()
+    executor = {"cpuLimit": "2"}
+    application = {"image": "shop/clicks:1", "mainFile": "/opt/clicks.py", "executor": executor}
+    async with world(cluster, Scraping) as here:
+        first = Case(here, Stream(arriving=3500))
+        await first.starts()
+        await here.declare(generation=2, scaling=SCALING, application=application)
+        await first.lives(120)
+        assert first.status["resize"]["cpuLimit"] == "2"
+        course = here.autoscaler.course(next(iter(here.fleet)))
+        assert course is not None
+        harm = Harm(
+            at=here.clock.now().timestamp(),
+            decision="d0",
+            before=4,
+            executors=2,
+            arrival=900.0,
+            reason="",
+            undone=True,
+        )
+        course.watcher.effects = replace(course.watcher.effects, harms=(harm,))
+        await first.lives(60)
+        executors = first.status["chosen"]["executors"]
+    async with world(cluster, Scraping) as there:
+        second = Case(there, Stream(arriving=3500, executors=executors))
+        there.watch()
+        there.agents.reports[pods.ADDRESS] = second.stream.told
+        await second.lives(60)
+        course = there.autoscaler.course(next(iter(there.fleet)))
+        assert course is not None
+        assert harm in course.watcher.effects.harms
+
+
+@in_virtual_time
 async def test_a_notebook_that_cannot_be_read_is_begun_anew() -> None:
     cluster = MemoryCluster()
     async with world(cluster, Scraping) as here:
@@ -340,3 +380,57 @@ async def test_what_was_measured_of_another_configuration_teaches_nothing() -> N
         assert not any(
             executors == 7 for executors, _ in course.watcher.experience.models.capacity.points
         )
+
+
+@in_virtual_time
+async def test_a_notebook_that_the_cluster_refuses_keeps_no_job_from_being_scaled() -> None:
+    error = InvalidSpec([Problem("clicks-scaling", None, "exceeded quota: configmaps")])
+    async with world(metrics=Scraping) as here:
+        here.cluster.refuse("apply", CONFIG_MAPS, *[error] * 500)
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        await overloaded.lives(300)
+        assert here.agents.targets
+        assert here.agents.targets[-1] >= 4
+
+
+@in_virtual_time
+async def test_a_change_that_could_not_be_written_down_is_done_all_the_same_at_once() -> None:
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        apply = here.cluster.apply
+        lost: list[datetime] = []
+
+        async def loses_a_change(
+            kind: Resource, body: Mapping[str, Any], *, subresource: str = ""
+        ) -> Json:
+            if kind == CONFIG_MAPS and '"keep":true' in str(body.get("data")) and not lost:
+                lost.append(here.clock.now())
+                raise ClusterUnavailable("timeout")
+            return await apply(kind, body, subresource=subresource)
+
+        here.cluster.apply = loses_a_change  # type: ignore[method-assign,assignment]  # an answer is lost
+        await overloaded.starts()
+        while not lost:
+            await overloaded.lives(5)
+        await overloaded.lives(10)
+        assert here.agents.targets
+        assert here.agents.targets[-1] >= 4
+
+
+@in_virtual_time
+async def test_room_that_was_missing_until_a_far_future_is_asked_for_again() -> None:
+    """A clock was set back, or somebody has edited the status."""
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        stored = here.cluster.stored(STREAM_JOBS, "clicks")
+        assert stored is not None
+        room = {"executors": 2, "until": "2036-01-01T00:00:00Z"}
+        here.cluster.put(STREAM_JOBS, {**stored, "status": {**stored["status"], "room": room}})
+    async with world(here.cluster, metrics=Scraping) as successor:
+        again = Case(successor, Stream(arriving=3500))
+        successor.agents.reports[pods.ADDRESS] = again.stream.told
+        await again.lives(300)
+        assert successor.agents.targets
+        assert successor.agents.targets[-1] >= 4

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.core.application import JobKey
-from sluice.errors import ClusterUnavailable
+from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
 from sluice.manifests import names
 from sluice.ports import DISRUPTION_BUDGETS, NODES, PODS
 from tests.support.cluster import MemoryCluster
@@ -169,6 +169,11 @@ async def test_evictions_of_drivers_are_refused_only_where_they_are_moved() -> N
         assert pod is not None
         wanted = budget["spec"]["selector"]["matchLabels"]
         assert wanted.items() <= pod["metadata"]["labels"].items()
+        made = [write for write in here.cluster.writes if write.startswith("create")]
+        assert made[-2:] == [
+            "create pods/clicks-driver",
+            "create poddisruptionbudgets/clicks-driver",
+        ]
 
 
 @in_virtual_time
@@ -182,3 +187,45 @@ async def test_a_paused_job_stays_and_says_that_a_drain_waits() -> None:
         assert "delete pods/clicks-driver" not in here.cluster.writes
         told = {one["type"]: one["message"] for one in here.cluster.status()["conditions"]}
         assert "node-1 is cordoned, and a drain of it waits" in told["Managed"]
+
+
+@in_virtual_time
+async def test_a_budget_that_could_not_be_made_with_its_driver_comes_with_the_next_look() -> None:
+    async with world() as here:
+        await here.cordons.ask()
+        here.cluster.refuse("create", DISRUPTION_BUDGETS, ClusterUnavailable("timeout"))
+        with pytest.raises(ClusterUnavailable):
+            await here.declare()
+        assert here.cluster.pod() is not None
+        await here.look()
+        assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is not None
+
+
+@in_virtual_time
+async def test_a_driver_without_a_budget_gets_one_from_whoever_looks_after_it_next() -> None:
+    async with world() as here:
+        await started(here)
+        assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is None
+        await here.cordons.ask()
+        await here.look()
+        assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is not None
+    here.cluster.remove(DISRUPTION_BUDGETS, "shop", "clicks-driver")
+    async with world(here.cluster) as successor:
+        await successor.cordons.ask()
+        await successor.look()
+        assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is not None
+        here.cluster.calls.clear()
+        await successor.look()
+        assert here.cluster.writes == []
+
+
+@in_virtual_time
+async def test_a_budget_that_a_quota_refuses_holds_nothing_up() -> None:
+    async with world() as here:
+        await here.cordons.ask()
+        full = [Problem("clicks-driver", None, "exceeded quota: budgets")]
+        here.cluster.refuse("create", DISRUPTION_BUDGETS, *[InvalidSpec(full)] * 9)
+        await here.declare()
+        here.runs()
+        await here.look()
+        assert here.cluster.status()["phase"] == "Starting"

@@ -11,8 +11,10 @@ from sluice.core.deciding.judging import Growth, Reading, Trial
 from sluice.core.foreseen import Foreseen
 from sluice.core.learning.effects import Effects
 from sluice.core.modelling.rescaling import Path
+from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries
+from sluice.core.resizing import Resize
 from sluice.services.courses import Course
 from tests.support.courses import course, decided
 from tests.support.jobs import NOW, job
@@ -41,6 +43,20 @@ def test_what_has_not_happened_yet_is_told_as_none_so_that_its_first_time_counts
     assert set(tally.rescales) == set(Path)
 
 
+def test_a_job_whose_executors_have_other_cpu_forgets_harm() -> None:
+    seen, of = rescaled(), job(executors={"initial": 4, "max": 8})
+    seen.follow(of, Record(), NOW.timestamp())
+    assert seen.watcher.effects.harms
+    resize = Resize(incarnation=1, share=CpuShare(request=Millicores(500)))
+    seen.follow(of, replace(Record(), resize=resize), NOW.timestamp())
+    assert not seen.watcher.effects.harms
+    seen.watcher.effects = rescaled().watcher.effects
+    refused = replace(resize, refusal="the limit of a container that runs cannot be taken away")
+    for told in (refused, None):
+        seen.follow(of, replace(Record(), resize=told), NOW.timestamp())
+    assert seen.watcher.effects.harms, "neither a refusal nor the next driver is other CPU"
+
+
 def rescaled() -> Course:
     """A course that has done harm an hour ago, and awaits the effect of a rescale a minute ago."""
     seen, now = course(executors=4), NOW.timestamp()
@@ -61,6 +77,7 @@ def rescaled() -> Course:
         (Cause.PLANNED_MOVE, True, "PlannedMove meanwhile"),
         (Cause.DRIVER_LOSS, True, "DriverLoss meanwhile"),
         (Cause.NODE_LOSS, True, "DriverLoss meanwhile"),
+        (Cause.EXECUTOR_LOSS, True, "ExecutorLoss meanwhile"),
     ],
 )
 def test_a_changed_job_forgets_harm_and_any_other_absence_leaves_the_last_effect_unknown(

@@ -120,7 +120,7 @@ async def test_one_that_cannot_renew_stops_acting_before_another_may_begin() -> 
 @in_virtual_time
 async def test_a_clock_that_is_wrong_elsewhere_gives_nobody_the_lease() -> None:
     cluster = MemoryCluster()
-    old = {"holderIdentity": "other", "leaseDurationSeconds": 15, "leaseTransitions": 3}
+    old = {"holderIdentity": "other", "leaseDurationSeconds": int(LONG), "leaseTransitions": 3}
     body = {
         "metadata": {"name": "lease", "namespace": "home"},
         "spec": {
@@ -219,6 +219,7 @@ async def test_nobody_writes_without_leading() -> None:
         gate.apply(PODS, pod),
         gate.replace(PODS, pod),
         gate.delete(PODS, "shop", "a", uid="b"),
+        gate.resize(pod),
     ):
         with pytest.raises(ClusterUnavailable, match="not the leader"):
             await write

@@ -3,7 +3,10 @@
 import asyncio
 from typing import Any
 
-from sluice.ports import LEASES, STREAM_JOBS
+import pytest
+
+from sluice.errors import ClusterUnavailable
+from sluice.ports import LEASES, PODS, STREAM_JOBS
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import report
 from tests.support.virtual_time import in_virtual_time
@@ -128,3 +131,33 @@ async def test_annotations_of_another_operator_change_nothing() -> None:
         await here.declare(annotations={"sparkoperator.k8s.io/paused": "true", "sluice.dev/x": "1"})
         assert here.cluster.pod() is not None
         assert here.cluster.writes == []
+
+
+@in_virtual_time
+async def test_a_driver_that_was_not_stopped_after_all_fails_as_any_other() -> None:
+    async with world() as here:
+        await running(here)
+        here.cluster.refuse("delete", PODS, ClusterUnavailable("timeout"))
+        with pytest.raises(ClusterUnavailable):
+            await here.declare(generation=2, suspend=True)
+        assert status(here.cluster)["stopping"] == "spec.suspend is true"
+        await here.declare(generation=3, suspend=False)
+        assert "stopping" not in status(here.cluster)
+        assert status(here.cluster)["phase"] == "Running"
+        here.ends(message="boom")
+        await here.look()
+        assert status(here.cluster)["failures"]["inARow"] == 1
+
+
+@in_virtual_time
+async def test_a_driver_that_was_not_replaced_after_all_is_not_taken_for_one_that_is_away() -> None:
+    async with world() as here:
+        await running(here)
+        await here.look()
+        here.cluster.refuse("delete", PODS, ClusterUnavailable("timeout"))
+        other = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+        with pytest.raises(ClusterUnavailable):
+            await here.declare(generation=2, application=other)
+        assert status(here.cluster)["recoveries"]["present"]["cause"] == "SpecChange"
+        await here.declare(generation=3)
+        assert "present" not in status(here.cluster)["recoveries"]

@@ -15,12 +15,14 @@ from sluice.core.application import JobKey
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.judging import Outcome
 from sluice.errors import ClusterUnavailable, Conflict
-from sluice.ports import STREAM_JOBS
+from sluice.ports import STREAM_JOBS, Json
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.courses import Course
 from sluice.services.fleet import Fleet
 from sluice.services.metrics.jobs import JobsCollector
+from sluice.services.metrics.profiles import ProfilesCollector
 from sluice.services.operating import Operator, Scope
+from sluice.services.profiles import Profiles
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
 from tests.support.courses import FORESEEN, course, decided
@@ -31,6 +33,7 @@ from tests.support.virtual_time import VirtualClock, in_virtual_time
 SLO = {
     "latency": {"percentile": 0.95, "bound": "6s"},
     "throughput": {"minimum": 2000},
+    "freshness": {"bound": "2m"},
     "objective": 0.99,
     "window": "28d",
 }
@@ -154,9 +157,9 @@ def told_job() -> Told:
         (
             "sluice_job_last_recovery_seconds",
             {
-                ("DriverLoss", "detection"): 1.5,
-                ("DriverLoss", "firstBatch"): 20.0,
-                ("DriverLoss", "caughtUp"): 41.0,
+                ("DriverLoss", "no", "detection"): 1.5,
+                ("DriverLoss", "no", "firstBatch"): 20.0,
+                ("DriverLoss", "no", "caughtUp"): 41.0,
             },
         ),
         ("sluice_job_last_commit_timestamp_seconds", {(): NOW.timestamp() + 30}),
@@ -190,6 +193,7 @@ def told_job() -> Told:
         ("sluice_job_slo_latency_share_ratio", {(): 0.95}),
         ("sluice_job_slo_latency_bucket_weight", {("5.0",): 0.6, ("7.5",): 0.4}),
         ("sluice_job_slo_throughput_rows_per_second", {(): 2000}),
+        ("sluice_job_slo_freshness_bound_seconds", {(): 120}),
         ("sluice_job_recovery_target_seconds", {(): 180}),
     ],
 )
@@ -234,6 +238,7 @@ async def test_the_operator_exports_the_catalogue_s_part(monkeypatch: pytest.Mon
     operator.job_changed(resource("refused", checkpoint={"claim": "one"}))
     cluster.refuse("apply", STREAM_JOBS, ClusterUnavailable("gone"))
     await asyncio.sleep(1)
+    operator.profile_changed(_profile("runs", {"phase": "Profiling"}))
 
     exported = {family.name: family for family in operator.registry.collect()}
     declared = {metric.name.removesuffix("_total"): metric for metric in catalogue.OPERATOR}
@@ -294,3 +299,41 @@ async def test_the_last_event_is_the_last_thing_that_a_watch_brought() -> None:
     found = samples(operator.registry, "sluice_operator_last_watch_event_timestamp_seconds")[()]
     assert found == pytest.approx(begin + 101)
     task.cancel()
+
+
+def test_of_a_profile_under_way_it_is_told_what_it_takes_and_may_take() -> None:
+    profiles, registry = Profiles(), CollectorRegistry()
+    collector = ProfilesCollector(profiles)
+    registry.register(collector)
+    profiles.see(_profile("runs", {"phase": "Profiling", "spent": {"coreSeconds": 1234.5}}))
+    profiles.see(_profile("over", {"phase": "Succeeded", "endedAt": "2026-03-01T08:00:00Z"}))
+
+    def told(name: str) -> dict[str, float]:
+        return {
+            sample.labels["profile"]: sample.value
+            for family in registry.collect()
+            for sample in family.samples
+            if sample.name == name
+        }
+
+    assert told("sluice_profile_core_seconds") == {}, "who does not lead tells nothing"
+    collector.leads = True
+    assert told("sluice_profile_core_seconds") == {"runs": 1234.5}
+    assert told("sluice_profile_budget_core_seconds") == {"runs": 3600}
+
+
+def _profile(name: str, status: Json) -> Json:
+    return {
+        "apiVersion": "sluice.dev/v1alpha1",
+        "kind": "StreamProfile",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "uid": f"uid-of-{name}",
+            "resourceVersion": "1",
+            "generation": 1,
+            "creationTimestamp": "2026-03-01T07:00:00Z",
+        },
+        "spec": {"job": "clicks", "executors": [1, 2], "budget": {"coreHours": 1}},
+        "status": status,
+    }

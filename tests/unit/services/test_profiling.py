@@ -1,10 +1,7 @@
 """From a StreamProfile to points: copies are made behind their guards, measured and removed."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from datetime import datetime, timedelta
 
 import pytest
 from prometheus_client.exposition import generate_latest
@@ -13,205 +10,20 @@ from sluice.errors import ClusterUnavailable, InvalidSpec, NotFound, Problem
 from sluice.ports import (
     CLAIMS,
     CONFIG_MAPS,
-    DISRUPTION_BUDGETS,
-    EVENTS,
-    LEASES,
     LIMIT_RANGES,
     NAMESPACES,
     NETWORK_POLICIES,
     PODS,
     RESOURCE_QUOTAS,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
     STREAM_JOBS,
     STREAM_PROFILES,
     Json,
 )
 from sluice.services import profiling
-from sluice.services.operating import Operator, Scope
 from tests.support import pods
-from tests.support.agents import MemoryAgents
-from tests.support.backlogs import Backlog
-from tests.support.cluster import MemoryCluster
-from tests.support.forecasts import LocalForecasts
 from tests.support.jobs import resource
-from tests.support.profiles import profile_resource
-from tests.support.virtual_time import VirtualClock, in_virtual_time
-
-SOURCES = [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["clicks"]}}]
-INSIDE = (
-    PODS,
-    STREAM_JOBS,
-    CONFIG_MAPS,
-    CLAIMS,
-    RESOURCE_QUOTAS,
-    LIMIT_RANGES,
-    NETWORK_POLICIES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
-    ROLES,
-    ROLE_BINDINGS,
-    LEASES,
-    DISRUPTION_BUDGETS,
-    EVENTS,
-)
-"""What may be in a namespace."""
-
-ENDING = "0123u"
-"""What the names of the namespaces of the profile's copies end with."""
-
-
-class Place:
-    """A cluster with its controllers and kubelets, played; each copy reads a backlog of its own."""
-
-    def __init__(self, **backlog: Any) -> None:
-        self.cluster = MemoryCluster()
-        self.cluster.watchers.append(self._changed)
-        self.clock = VirtualClock()
-        self.agents = MemoryAgents(self.clock)
-        self.backlogs: dict[str, Backlog] = {}
-        self.operators: list[Operator] = []
-        self.are_nodes_full = False
-        self.last_words = ""
-        """What drivers of copies end with, if they end at all."""
-        self._backlog = backlog
-
-    def operator(self, identity: str = "one", namespaces: tuple[str, ...] = ()) -> Operator:
-        """An operator's process, which watches the cluster."""
-        made = Operator(
-            cluster=self.cluster,
-            agents=self.agents,
-            metrics=None,
-            forecasts=LocalForecasts(),
-            clock=self.clock,
-            scope=Scope(namespaces=namespaces, home="sluice", identity=identity),
-            agent=b"packed",
-            fresh_key=b"fresh",
-        )
-        self.operators = [made]
-        return made
-
-    def profiled(self, **spec: Any) -> Json:
-        """A user declares a profile of the job."""
-        return self.cluster.put(STREAM_PROFILES, profile_resource(**spec))
-
-    async def lives(self, seconds: float) -> None:
-        """So much time goes by."""
-        for _ in range(int(seconds)):
-            await asyncio.sleep(1)
-            for namespace in self._namespaces():
-                self._start_pods(namespace)
-                self._let_pods_go(namespace)
-            for address, backlog in self.backlogs.items():
-                backlog.most_rows = self.agents.limits.get(address) or backlog.most_rows
-
-    @property
-    def copies(self) -> dict[str, Json]:
-        """The StreamJobs outside of shop, by their namespaces."""
-        found = {}
-        for namespace in self._namespaces():
-            job = self.cluster.stored(STREAM_JOBS, "clicks", namespace)
-            if job is not None:
-                found[namespace] = job
-        return found
-
-    @property
-    def places(self) -> set[str]:
-        """The namespaces that the operator has made and not removed."""
-        return {name for name in self._namespaces() if self.cluster.stored(NAMESPACES, name, "")}
-
-    def status(self, name: str = "clicks-1") -> Json:
-        """The status of the profile."""
-        found = self.cluster.stored(STREAM_PROFILES, name)
-        assert found is not None
-        status: Json = found.get("status", {})
-        return status
-
-    def complete(self) -> Json:
-        """Its condition Complete."""
-        (found,) = [one for one in self.status()["conditions"] if one["type"] == "Complete"]
-        return dict(found)
-
-    def _namespaces(self) -> set[str]:
-        return {
-            space for _, space, _ in self.cluster._objects if space not in ("", "shop", "sluice")
-        } | {name for kind, _, name in self.cluster._objects if kind == "namespaces"}
-
-    def _start_pods(self, namespace: str) -> None:
-        pod = self.cluster.stored(PODS, "clicks-driver", namespace)
-        if pod is None or "status" in pod or self.are_nodes_full:
-            return
-        if self.last_words:
-            self.cluster.put(
-                PODS, pods.failed(pod, exit_code=96, message=self.last_words, at=self.clock.now())
-            )
-            return
-        address = f"10.0.0.{len(self.backlogs) + 1}"
-        running = pods.running(pod, since=self.clock.now())
-        running["status"]["podIP"] = address
-        job = self.cluster.stored(STREAM_JOBS, "clicks", namespace)
-        assert job is not None
-        backlog = Backlog(job["spec"]["executors"]["max"], self.clock.now(), **self._backlog)
-        self.backlogs[address] = backlog
-        self.agents.reports[address] = backlog.told
-        self.cluster.put(PODS, running)
-
-    def _let_pods_go(self, namespace: str) -> None:
-        """The kubelet has stopped what is being deleted."""
-        pod = self.cluster.stored(PODS, "clicks-driver", namespace)
-        if pod is not None and "deletionTimestamp" in pod["metadata"]:
-            self.cluster.remove(PODS, namespace, "clicks-driver")
-
-    def _changed(self, kind: str, plural: str, body: Json) -> None:
-        if kind == "DELETED":
-            self._collect(plural, body)
-        for operator in self.operators:
-            told = {
-                "streamjobs": (operator.job_changed, operator.job_gone),
-                "streamprofiles": (operator.profile_changed, operator.profile_gone),
-                "pods": (operator.pod_changed, operator.pod_gone),
-            }.get(plural)
-            if told is not None:
-                told[kind == "DELETED"](body)
-
-    def _collect(self, plural: str, body: Json) -> None:
-        """What Kubernetes' own controllers remove after something."""
-        name = body["metadata"]["name"]
-        if plural == "namespaces":
-            for inner, space, other in list(self.cluster._objects):
-                if space == name and (inner, space, other) in self.cluster._objects:
-                    kind = next(kind for kind in INSIDE if kind.plural == inner)
-                    self.cluster.remove(kind, space, other)
-        if plural == "streamjobs":
-            space = body["metadata"]["namespace"]
-            if self.cluster.stored(PODS, f"{name}-driver", space):
-                self.cluster.remove(PODS, space, f"{name}-driver")
-
-
-@asynccontextmanager
-async def working(operator: Operator) -> AsyncIterator[None]:
-    """An operator's process, for a while."""
-    task = asyncio.create_task(operator.run())
-    try:
-        yield
-        assert not task.done()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-@asynccontextmanager
-async def place(
-    namespaces: tuple[str, ...] = (), job: dict[str, Any] | None = None, **backlog: Any
-) -> AsyncIterator[Place]:
-    """A cluster with the job clicks and an operator."""
-    here = Place(**backlog)
-    here.cluster.put(STREAM_JOBS, resource(**{"sources": SOURCES, **(job or {})}))
-    async with working(here.operator(namespaces=namespaces)):
-        await here.lives(2)
-        yield here
+from tests.support.profiling import ENDING, SOURCES, Place, place, working
+from tests.support.virtual_time import in_virtual_time
 
 
 @in_virtual_time
@@ -576,3 +388,159 @@ async def test_an_operator_without_the_crd_looks_after_jobs_all_the_same() -> No
     async with working(here.operator()):
         await here.lives(3)
         assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_copies_end_at_once_with_the_job_that_they_are_of() -> None:
+    async with place() as here:
+        here.profiled(executors=[1, 2])
+        await here.lives(20)
+        assert len(here.places) == 2
+        here.cluster.remove(STREAM_JOBS, "shop", "clicks")
+        await here.lives(5)
+        assert here.complete()["reason"] == "JobNotFound"
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_copies_of_a_profile_whose_spec_has_become_wrong_are_removed() -> None:
+    async with place() as here:
+        made = here.profiled(executors=[1, 2])
+        await here.lives(20)
+        assert len(here.places) == 2
+        stored = here.cluster.stored(STREAM_PROFILES, "clicks-1")
+        assert stored is not None
+        stored["metadata"]["generation"] = 2
+        here.cluster.put(
+            STREAM_PROFILES, {**stored, "spec": {**made["spec"], "namespaces": ["shop"]}}
+        )
+        await here.lives(profiling.EVERY + 5)
+        assert here.status()["phase"] == "Failed"
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_nothing_is_left_in_a_users_namespace_that_a_profile_no_longer_names() -> None:
+    async with place() as here:
+        made = here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(20)
+        assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") is not None
+        stored = here.cluster.stored(STREAM_PROFILES, "clicks-1")
+        assert stored is not None
+        here.cluster.put(STREAM_PROFILES, {**stored, "spec": {**made["spec"], "namespaces": []}})
+        await here.lives(300)
+        assert here.status()["phase"] == "Succeeded"
+        assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") is None
+        assert here.copies == {}
+
+
+@in_virtual_time
+async def test_a_successor_lets_a_copy_that_is_measured_go_on() -> None:
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator("first")):
+        here.profiled(executors=[1], copyDeadline="20m")
+        await here.lives(30)
+        assert here.status()["copies"][0]["phase"] == "Measuring"
+    here.operators = []
+    await here.lives(200)
+    reports, here.agents.reports = here.agents.reports, {}
+    async with working(here.operator("second")):
+        await here.lives(20)
+        here.agents.reports = reports
+        await here.lives(20)
+    assert here.status()["phase"] == "Succeeded"
+
+
+@in_virtual_time
+async def test_a_copy_that_has_crashed_late_is_started_again_or_says_why() -> None:
+    async with place(rows=1e9, each=1.0) as here:
+        here.profiled(executors=[2])
+        await here.lives(250)
+        (namespace,) = here.copies
+        pod = here.cluster.stored(PODS, "clicks-driver", namespace)
+        assert pod is not None
+        here.last_words = '{"class": "ValueError", "message": "Offsets out of range"}'
+        here.cluster.put(
+            PODS, pods.failed(pod, exit_code=1, message=here.last_words, at=here.clock.now())
+        )
+        await here.lives(100)
+        assert here.complete()["reason"] == "CopyFailed"
+        assert "Offsets out of range" in here.complete()["message"]
+
+
+@in_virtual_time
+async def test_a_claim_whose_copy_was_never_made_goes_with_its_profile() -> None:
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    here.cluster.refuse("create", STREAM_JOBS, *[ClusterUnavailable("away")] * 500)
+    async with working(here.operator("first", ("shop", "lab"))):
+        here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(20)
+        assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") is not None
+    here.operators = []
+    here.cluster.remove(STREAM_PROFILES, "shop", "clicks-1")
+    here.cluster.answer_again()
+    async with working(here.operator("second", ("shop", "lab"))):
+        await here.lives(20)
+    assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") is None
+
+
+@in_virtual_time
+async def test_claims_of_others_are_left_alone() -> None:
+    async with place() as here:
+        mine = {"metadata": {"name": "mine", "namespace": "lab"}}
+        here.cluster.put(CLAIMS, mine)
+        here.cluster.put(
+            CLAIMS,
+            {
+                "metadata": {
+                    "name": "odd",
+                    "namespace": "lab",
+                    "labels": {"sluice.dev/profile": "x"},
+                }
+            },
+        )
+        await here.lives(profiling.EVERY + 5)
+        assert here.cluster.stored(CLAIMS, "mine", "lab") is not None
+        assert here.cluster.stored(CLAIMS, "odd", "lab") is not None
+
+
+class Lingering(Place):
+    """A cluster whose pods take a minute to go."""
+
+    def _collect(self, plural: str, body: Json) -> None:
+        if plural != "streamjobs":
+            super()._collect(plural, body)
+            return
+        pod = self.cluster.stored(PODS, "clicks-driver", body["metadata"]["namespace"])
+        if pod is not None:
+            going = {**pod["metadata"], "deletionTimestamp": self.clock.now().isoformat()}
+            self.cluster.put(PODS, {**pod, "metadata": going})
+
+    def _let_pods_go(self, namespace: str) -> None:
+        pod = self.cluster.stored(PODS, "clicks-driver", namespace)
+        since = pod and pod["metadata"].get("deletionTimestamp")
+        if since and self.clock.now() - datetime.fromisoformat(since) >= timedelta(minutes=1):
+            self.cluster.remove(PODS, namespace, "clicks-driver")
+
+
+@in_virtual_time
+async def test_the_next_copy_in_a_users_namespace_waits_until_the_pods_of_the_last_are_gone() -> (
+    None
+):
+    """Its quota may have room for one of them only."""
+    here = Lingering()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator("one", ("shop", "lab"))):
+        here.profiled(executors=[1, 2], namespaces=["lab"])
+        while "endedAt" not in here.status().get("copies", [{}])[0]:
+            await here.lives(1)
+        await here.lives(30)
+        assert here.cluster.stored(PODS, "clicks-driver", "lab") is not None
+        assert here.copies == {}
+        await here.lives(300)
+        one, two = here.status()["copies"]
+        waited = datetime.fromisoformat(two["startedAt"]) - datetime.fromisoformat(one["endedAt"])
+        assert waited >= timedelta(minutes=1)
+        assert here.status()["phase"] == "Succeeded"

@@ -428,3 +428,73 @@ async def test_the_operator_reads_no_secret_of_a_job() -> None:
     async with world() as here:
         here.cluster.refuse("get", SECRETS, AssertionError("a Secret was read"))
         await started(here)
+
+
+@in_virtual_time
+@pytest.mark.parametrize("kind", [CONFIG_MAPS, SECRETS, LEASES])
+async def test_what_the_cluster_refuses_of_a_drivers_surroundings_is_a_failure_with_a_back_off(
+    kind: Resource,
+) -> None:
+    async with world() as here:
+        problem = Problem("clicks", None, "exceeded quota: objects")
+        here.cluster.refuse("create", kind, InvalidSpec([problem]))
+        await here.declare()
+        failures = here.cluster.status()["failures"]
+        assert failures["reason"] == "DriverRefused"
+        assert "exceeded quota: objects" in failures["message"]
+        pause = await here.look()
+        assert here.cluster.status()["phase"] == "BackingOff"
+        assert here.cluster.pod() is None
+        assert pause is not None
+        await asyncio.sleep(pause)
+        await here.look()
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_the_recovery_from_a_driver_that_somebody_deletes_is_measured_and_no_failure() -> (
+    None
+):
+    async with world() as here:
+        await started(here)
+        here.gone()
+        await here.look()
+        status = here.cluster.status()
+        assert status["recoveries"]["present"]["cause"] == "DriverLoss"
+        assert status["recoveries"]["present"]["incarnation"] == status["incarnation"] == 2
+        assert not status["failures"].get("inARow")
+
+
+@in_virtual_time
+async def test_a_successor_measures_the_loss_of_a_driver_that_nobody_saw_go() -> None:
+    async with world() as here:
+        await started(here)
+        here.gone()
+    async with world(here.cluster) as successor:
+        await successor.look()
+        assert here.cluster.status()["recoveries"]["present"]["cause"] == "DriverLoss"
+
+
+@in_virtual_time
+async def test_a_job_that_is_resumed_recovers_from_nothing() -> None:
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, suspend=True)
+        here.gone()
+        await here.look()
+        await here.declare(generation=3)
+        assert here.cluster.status()["incarnation"] == 2
+        assert "present" not in here.cluster.status().get("recoveries", {})
+
+
+@in_virtual_time
+async def test_a_driver_that_somebody_deletes_in_order_is_measured_once_it_is_gone() -> None:
+    async with world() as here:
+        await started(here)
+        going = {"deletionTimestamp": NOW.isoformat(), "deletionGracePeriodSeconds": 40}
+        here.drive(lambda pod: {**pod, "metadata": {**pod["metadata"], **going}})
+        await here.look()
+        assert "present" not in here.cluster.status().get("recoveries", {})
+        here.gone()
+        await here.look()
+        assert here.cluster.status()["recoveries"]["present"]["cause"] == "DriverLoss"

@@ -138,7 +138,7 @@ def test_every_restart_by_choice_counts_and_no_recovery_from_a_failure_does() ->
     for cause in Cause:
         restarts = Restarts(1)
         restarts.note(ONE, restarting(cause))
-        is_chosen = cause not in (Cause.DRIVER_LOSS, Cause.NODE_LOSS)
+        is_chosen = cause not in (Cause.DRIVER_LOSS, Cause.NODE_LOSS, Cause.EXECUTOR_LOSS)
         assert restarts.crowd(OTHER, NOW) == int(is_chosen), cause
         assert restarts.crowd(ONE, NOW) == 0, "its own does not stand in its way"
 

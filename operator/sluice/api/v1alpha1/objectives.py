@@ -57,12 +57,25 @@ class Throughput(Model):
     )
 
 
+class Freshness(Model):
+    """A bound on the age of the last committed batch while records wait."""
+
+    bound: Duration = Field(
+        description="The longest time that a query may commit nothing while it has records to process."
+    )
+
+    rules = (positive_duration("bound"),)
+
+
 class Slo(Model):
     """The service level objective."""
 
     latency: Latency | None = Field(None, description="Bound on the record latency. Default: none.")
     throughput: Throughput | None = Field(
         None, description="Floor of the throughput. Default: none."
+    )
+    freshness: Freshness | None = Field(
+        None, description="Bound on the age of the last committed batch. Default: none."
     )
     objective: Share = Field(
         0.99,
@@ -79,18 +92,8 @@ class Slo(Model):
     rules = (positive_duration("window"),)
 
 
-class Recovery(Model):
-    """How fast the job is back after a failure."""
-
-    target: Duration = Field(
-        description="The longest time from a failure until the job has caught up. Shorter needs more executors."
-    )
-
-    rules = (positive_duration("target"),)
-
-
-class Blackout(Model):
-    """A window in which nothing is rescaled."""
+class Window(Model):
+    """A daily window."""
 
     start: TimeOfDay = Field(description="First minute of the window, HH:MM.")
     end: TimeOfDay = Field(
@@ -112,6 +115,33 @@ class Blackout(Model):
             told=lambda self: f"'{self.end}' is start, too; a window needs a length",
         ),
     )
+
+
+class Drills(Model):
+    """Failures on purpose, by which the recovery is measured: `kubectl sluice drill`."""
+
+    allowed: list[Literal["Executor", "Driver"]] = Field(
+        default=[],
+        max_length=2,
+        description="What may be killed: Executor, Driver. Default: nothing.",
+        json_schema_extra={"x-kubernetes-list-type": "set"},
+    )
+    windows: list[Window] = Field(
+        default=[], max_length=32, description="When it may be killed. Default: at any time."
+    )
+
+
+class Recovery(Model):
+    """How fast the job is back after a failure."""
+
+    target: Duration = Field(
+        description="The longest time from a failure until the job has caught up. Shorter needs more executors."
+    )
+    drills: Drills = Field(
+        default=Drills(), description="Failures on purpose: `kubectl sluice drill`."
+    )
+
+    rules = (positive_duration("target"),)
 
 
 class CalendarEvent(Model):
@@ -177,7 +207,7 @@ class Scaling(Model):
         "5m",
         description="A smaller size must be wanted for so long before the job shrinks; 0s shrinks at once.",
     )
-    blackouts: list[Blackout] = Field(
+    blackouts: list[Window] = Field(
         default=[], max_length=32, description="Windows without rescaling."
     )
     calendar: list[CalendarEvent] = Field(
@@ -205,31 +235,3 @@ class Utility(Model):
         None,
         description="The latency beyond which utility falls. Default: the bound of slo.latency.",
     )
-
-
-class Budget(Model):
-    """What a profiling run may cost."""
-
-    core_seconds: int = Field(
-        7200, ge=1, description="CPU time of all its executors together, in core-seconds."
-    )
-    duration: Duration = Field("30m", description="The longest wall-clock time of a run.")
-
-    rules = (positive_duration("duration"),)
-
-
-class Profiling(Model):
-    """Measuring copies of the job at other sizes, beside production."""
-
-    enabled: bool = Field(False, description="Whether the operator profiles the job by itself.")
-    scale_outs: list[Annotated[int, Field(ge=1, le=10000)]] = Field(
-        default=[],
-        max_length=32,
-        description="Numbers of executors to measure. Default: chosen by need.",
-    )
-    namespaces: list[PlainName] = Field(
-        default=[],
-        max_length=32,
-        description="Namespaces to use. Default: the operator makes its own.",
-    )
-    budget: Budget = Field(default=Budget(), description="What a run may cost.")

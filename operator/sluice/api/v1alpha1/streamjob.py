@@ -8,12 +8,12 @@ from sluice.api.base import Duration, Model, Rule, positive_duration
 from sluice.api.v1alpha1.application import Application
 from sluice.api.v1alpha1.objectives import (
     Alternate,
-    Profiling,
     Recovery,
     Scaling,
     Slo,
     Utility,
 )
+from sluice.api.v1alpha1.profiling import Profiling
 from sluice.api.v1alpha1.running import Checkpoint, Executors, Restart, Source
 
 MAXIMUM_NAME = 40
@@ -87,8 +87,13 @@ class FailureStatus(Model):
 class RecoveryStatus(Model):
     """One time that the stream was away; all stages in seconds since it began."""
 
-    cause: str = Field(description="DriverLoss, NodeLoss, SpecChange, Rescale or PlannedMove.")
+    cause: str = Field(
+        description="DriverLoss, NodeLoss, SpecChange, Rescale or PlannedMove; ExecutorLoss only of drills."
+    )
     incarnation: int = Field(description="The first driver that could end it.")
+    drilled: int | None = Field(
+        None, description="The incarnation that a drill has hit; absent if it was no drill."
+    )
     began: str = Field(description="When the driver ended, or was asked to stop.")
     detection: float | None = Field(None, description="Until the operator saw it.")
     container: float | None = Field(None, description="Until the next driver's container ran.")
@@ -107,6 +112,24 @@ class RecoveriesStatus(Model):
     count: int = Field(0, description="Recoveries that have ended.")
     present: RecoveryStatus | None = Field(None, description="The one that goes on.")
     past: list[RecoveryStatus] = Field(default=[], description="The last ones, the newest last.")
+
+
+class DrillStatus(Model):
+    """The answer to the annotation sluice.dev/drill."""
+
+    asked: str = Field(description="What it asks for.")
+    accepted: bool = Field(description="Whether the loss that follows counts as a drill.")
+    message: str | None = Field(None, description="Why not.")
+    done: bool = Field(False, description="The loss was seen.")
+
+
+class ResizeStatus(Model):
+    """A change of the executors' CPU without a restart."""
+
+    incarnation: int = Field(description="The driver whose executors are resized.")
+    cpu_request: str = Field(description="What each of them is to have reserved.")
+    cpu_limit: str | None = Field(None, description="The most that each may use.")
+    refusal: str | None = Field(None, description="Why it takes a restart after all.")
 
 
 class GoodStatus(Model):
@@ -200,6 +223,21 @@ class SloStatus(Model):
     )
 
 
+class ProfilingStatus(Model):
+    """How the job is profiled by itself, where spec.profiling is enabled."""
+
+    profile: str | None = Field(
+        None, description="The newest StreamProfile that the operator made."
+    )
+    phase: str | None = Field(None, description="Its phase.")
+    points: str | None = Field(
+        None, description="What is known of the job as it is: rows per second by executors."
+    )
+    reason: str = Field("", description="Why no other profile begins, in a word.")
+    message: str = Field("", description="Why no other profile begins.")
+    next_look: str | None = Field(None, description="No other profile begins before this time.")
+
+
 class Summary(Model):
     """Short texts for the columns of `kubectl get`."""
 
@@ -232,6 +270,49 @@ class ChosenStatus(Model):
     path: str = Field("Live", description="The way: Live or Restart.")
     incarnation: int = Field(0, description="The driver that ran then.")
     undoes: str | None = Field(None, description="Id of the decision whose harm is undone so.")
+
+
+class FallbackStatus(Model):
+    """A restart for the sake of executors that did not come, or were not used."""
+
+    reason: str = Field(description="Why, in a CamelCase word.")
+    message: str = Field("", description="Why, in a sentence.")
+
+
+class RoomStatus(Model):
+    """A number of executors beyond which no more came."""
+
+    executors: int = Field(description="The most that were there.")
+    until: str = Field(
+        description="Before that, no more are chosen.", json_schema_extra={"format": "date-time"}
+    )
+
+
+class StaffingStatus(Model):
+    """Whether the executors of the last rescale came and are used."""
+
+    executors: int = Field(description="How many were asked for.")
+    former: int = Field(description="How many there were to be before.")
+    incarnation: int = Field(0, description="The driver that was asked, or replaced.")
+    since: str = Field(
+        description="When they were asked for.", json_schema_extra={"format": "date-time"}
+    )
+    came_at: str | None = Field(
+        None, description="When all were registered.", json_schema_extra={"format": "date-time"}
+    )
+    used_at: str | None = Field(
+        None,
+        description="When each had completed a task: the rescale is verified.",
+        json_schema_extra={"format": "date-time"},
+    )
+    fallback: FallbackStatus | None = Field(
+        None, description="The restart that was made because they did not come or were not used."
+    )
+    futile: FallbackStatus | None = Field(
+        None,
+        description="An earlier restart that did not help executors to be used; for that, no other is made until a "
+        "rescale to more has been verified.",
+    )
 
 
 class DecisionStatus(Model):
@@ -276,8 +357,20 @@ class StreamJobStatus(Model):
     recoveries: RecoveriesStatus = Field(
         default=RecoveriesStatus(), description="Recoveries of the job, measured."
     )
+    drill: DrillStatus | None = Field(
+        None, description="The failure drill that is asked for, as long as its annotation is there."
+    )
+    resize: ResizeStatus | None = Field(
+        None, description="The CPU that executors were given while they ran."
+    )
     chosen: ChosenStatus | None = Field(
         None, description="The number of executors that was decided upon, where the mode allows it."
+    )
+    staffing: StaffingStatus | None = Field(
+        None, description="Whether the executors of the last rescale came and are used."
+    )
+    room: RoomStatus | None = Field(
+        None, description="How many executors there is room for, if more were chosen in vain."
     )
     decision: DecisionStatus | None = Field(
         None, description="The newest decision on the number of executors."
@@ -291,6 +384,9 @@ class StreamJobStatus(Model):
     checkpoint: CheckpointStatus = Field(default=CheckpointStatus(), description="The checkpoint.")
     stream: StreamStatus = Field(default=StreamStatus(), description="How the stream flows.")
     slo: SloStatus = Field(default=SloStatus(), description="What is attained of spec.slo.")
+    profiling: ProfilingStatus | None = Field(
+        None, description="How the job is profiled by itself."
+    )
     summary: Summary = Field(default=Summary(), description="Short texts for people.")
     conditions: list[ConditionStatus] = Field(
         default=[],

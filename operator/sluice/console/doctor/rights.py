@@ -51,10 +51,11 @@ _RBAC = "rbac.authorization.k8s.io"
 
 WHERE_JOBS_ARE = (
     *_rights("sluice.dev", "streamjobs", "get list watch create delete"),
-    *_rights("sluice.dev", "streamprofiles", "get list watch"),
+    *_rights("sluice.dev", "streamprofiles", "get list watch create delete"),
     *_rights("sluice.dev", "streamjobs/status streamprofiles/status", "get patch update"),
     *_rights("sluice.dev", "streamjobs/finalizers", "update"),
     *_rights("", "pods", "create get list watch delete deletecollection"),
+    *_rights("", "pods/resize", "patch"),
     *_rights("", "configmaps", "create get patch delete deletecollection"),
     *_rights("", "secrets serviceaccounts", "create patch"),
     *_rights("coordination.k8s.io", "leases", "create get patch update"),

@@ -6,52 +6,12 @@ last who may act at all. No rule ever leads outside the bounds.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.situation import Activity, Mode, Situation
 from sluice.core.deciding.undoing import undo_of, unharmful
 from sluice.core.series import NoData
-
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blackout:
-    """A daily window without rescaling, in local time; it begins on the given days, or on every day.
-
-    An end that is not after the start is on the next day.
-    """
-
-    start: time
-    end: time
-    days: frozenset[str] = frozenset()
-    time_zone: str = "UTC"
-
-    def __post_init__(self) -> None:
-        unknown = self.days - frozenset(DAYS)
-        if unknown:
-            raise ValueError(f"days {sorted(unknown)}: write them as {', '.join(DAYS)}")
-        try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise ValueError(
-                f"time zone {self.time_zone!r} is unknown: write it as Europe/Berlin, or UTC"
-            ) from error
-
-    def covers(self, at: float) -> bool:
-        """Whether a moment, in seconds since 1970, is in the window."""
-        now = datetime.fromtimestamp(at, UTC).astimezone(ZoneInfo(self.time_zone))
-        clock, today = now.time().replace(tzinfo=None), DAYS[now.weekday()]
-        if self.start < self.end:
-            return self.start <= clock < self.end and self._begins(today)
-        yesterday = DAYS[(now - timedelta(days=1)).weekday()]
-        late = clock >= self.start and self._begins(today)
-        return late or (clock < self.end and self._begins(yesterday))
-
-    def _begins(self, day: str) -> bool:
-        return not self.days or day in self.days
+from sluice.core.windows import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +22,13 @@ class Settings:
     """Numbers that are older are no basis for a change."""
     cooldown: float = 60.0
     """The least time between two rescales."""
-    blackouts: tuple[Blackout, ...] = ()
+    blackouts: tuple[Window, ...] = ()
     max_step: int | None = None
     """The most executors that one decision adds or removes."""
     error_budget: float | None = None
     """Seconds that the objective may still be missed; without any, no saving is worth an outage."""
     grant: int | None = None
-    """The most executors that the pool of several jobs gives to this one."""
+    """The most executors that the pool of several jobs gives to this one, or that there was room for."""
     approved: int | None = None
     """The number that a person has approved, where the mode asks for that."""
 

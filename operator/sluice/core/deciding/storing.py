@@ -12,7 +12,7 @@ from typing import Any
 from sluice.core.deciding.compacting import compacted
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision, Policy
-from sluice.core.deciding.guards import Blackout, Settings
+from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import harm_from_data
 from sluice.core.deciding.policies.named import name_of, parameters_of, policy_named
 from sluice.core.deciding.situation import (
@@ -30,6 +30,7 @@ from sluice.core.deciding.situation import (
 from sluice.core.modelling import capacity, downtime, latency
 from sluice.core.modelling.stored import Data, opened, sealed
 from sluice.core.series import NoData
+from sluice.core.windows import Window
 
 VERSION = 1
 
@@ -188,7 +189,7 @@ def _settings_data(settings: Settings) -> Data:
 
 def _settings(stored: Mapping[str, Any]) -> Settings:
     blackouts = tuple(
-        Blackout(
+        Window(
             start=time.fromisoformat(window["start"]),
             end=time.fromisoformat(window["end"]),
             days=frozenset(window["days"]),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class BatchReport:
     """When a batch began, in seconds, how long it took, and the executors that worked on it.
 
-    `cold` says that one of them had not worked before.
+    `cold` says that one of them had not worked before. `offsets` are those that it read, where they are not its rows:
+    a compacted topic has gaps. A limit of rows counts them.
     """
 
     start: float
@@ -15,8 +16,14 @@ class BatchReport:
     rows: float
     executors: int
     cold: bool = False
+    offsets: float | None = None
 
     @property
     def end(self) -> float:
         """When it was committed."""
         return self.start + self.seconds
+
+    @property
+    def read(self) -> float:
+        """What a limit of its rows would have counted."""
+        return self.rows if self.offsets is None else self.offsets

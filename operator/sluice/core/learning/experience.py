@@ -85,7 +85,9 @@ class Experience:
 
     def expected(self, batch: BatchReport, capacity: Capacity | NoData) -> float:
         """The seconds that its rows explain; all of them, where nothing is known."""
-        rate = 0.0 if isinstance(capacity, NoData) else capacity.rate(batch.executors)
+        if isinstance(capacity, NoData) or batch.executors < 1:
+            return batch.seconds
+        rate = capacity.rate(batch.executors)
         return self.overhead + batch.rows / rate if rate > 0 else batch.seconds
 
     def _with_outage_of(self, batches: Sequence[BatchReport], now: float) -> "Experience":

@@ -3,6 +3,8 @@
 Only what cannot be seen anew is kept: models, wishes, when executors were changed last, and with what effects.
 """
 
+import math
+
 from sluice.core.deciding.compacting import compacted_models
 from sluice.core.deciding.situation import Models, Wish
 from sluice.core.learning.effects import Effects, effects_from_data
@@ -44,7 +46,7 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
         return Watcher(
             terms=terms,
             executors=executors,
-            experience=Experience(models=models, overhead=float(stored["overhead"])),
+            experience=Experience(models=models, overhead=_seconds(stored["overhead"])),
             wishes=[
                 Wish(at=float(at), executors=int(count), applied=bool(applied))
                 for at, count, applied in stored["wishes"]
@@ -56,3 +58,10 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
             # Releases that did not judge rescales kept none.
             effects=Effects() if effects is None else effects_from_data(effects, executors),
         )
+
+
+def _seconds(stored: object) -> float:
+    seconds = float(stored)  # type: ignore[arg-type]  # else CorruptState
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"{seconds} is no time")
+    return seconds

@@ -70,8 +70,11 @@ def _new_batches(
     rows = _rows(main)
     share = sum(map(_rows, report.queries)) / rows if rows else 1.0
     last = before.upto if before is not None else 0.0
+    # Where the driver's clock was set back, a batch may seem to have taken no time, or less.
     return tuple(
-        replace(batch, rows=share * batch.rows) for batch in main.batches if batch.end > last
+        replace(batch, rows=share * batch.rows)
+        for batch in main.batches
+        if batch.end > last and batch.seconds > 0
     )
 
 

@@ -46,6 +46,9 @@ SLOWEST, FASTEST = 1e-6, 1e15
 
 MOST_EXECUTORS = 1_000_000
 
+MOST_SLOTS = 1_000_000
+"""Cores of an executor, and tasks of a stage."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
@@ -136,8 +139,15 @@ def from_data(data: object) -> CapacityModel:
     """Read what `to_data` wrote. Raises CorruptState."""
     with opened(data, "Capacity", VERSION) as fields:
         points = tuple((int(executors), float(rate)) for executors, rate in fields["points"])
-        slots = Slots(cores=int(fields["cores"]), tasks=fields["tasks"])
+        tasks = fields["tasks"]
+        slots = Slots(cores=_count(fields["cores"]), tasks=None if tasks is None else _count(tasks))
         return CapacityModel(slots=slots, points=points[-MEMORY:])
+
+
+def _count(stored: object) -> int:
+    if not isinstance(stored, int) or stored > MOST_SLOTS:
+        raise ValueError(f"{stored!r:.20} is no number of cores or tasks")
+    return stored
 
 
 def _is_measurement(executors: int, rate: float) -> bool:

@@ -1,13 +1,18 @@
 """What copies of a job cost: cores times time, from their start to their end, at the cluster's own price of nothing."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from sluice.core.application import StreamJob
 from sluice.core.profiling.records import Allowance, Copy, Plan, Run
 
 EXPECTED = timedelta(seconds=150)
 """From the start of a copy to its measurement: pods and session, cold batches, warm ones."""
+
+RESERVE = 1.5
+"""What a copy may cost in comparison with what it is expected to, before it is begun by itself: some take longer."""
+
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def cores(job: StreamJob, executors: int) -> float:
@@ -30,10 +35,13 @@ def plan(job: StreamJob, scale_outs: Sequence[int], parallel: int) -> Plan:
     )
 
 
-def spent(job: StreamJob, copies: Iterable[Copy], now: datetime) -> float:
-    """Core-seconds so far. A copy counts from the moment at which it was decided upon."""
+def spent(
+    job: StreamJob, copies: Iterable[Copy], now: datetime, *, since: datetime = _EVER
+) -> float:
+    """Core-seconds from a moment until now. A copy counts from the moment at which it was decided upon."""
     return sum(
-        cores(job, copy.executors) * ((copy.ended or now) - copy.began).total_seconds()
+        cores(job, copy.executors)
+        * max(0.0, ((copy.ended or now) - max(copy.began, since)).total_seconds())
         for copy in copies
     )
 

@@ -34,6 +34,13 @@ def scale_outs(bounds: Bounds, count: int = MOST) -> tuple[int, ...]:
     return phoebe.scale_outs(bounds.smallest, bounds.largest, max(2, count))
 
 
+def first_scale_outs(bounds: Bounds, slots: Slots) -> tuple[int, ...]:
+    """The numbers of executors to begin with, those first that tell most: the bounds, then wave boundaries between."""
+    spaced = scale_outs(bounds)
+    inner = (_first_of_wave(one, bounds, slots) for one in spaced[1:-1])
+    return tuple(dict.fromkeys((spaced[0], spaced[-1], *inner)))
+
+
 def next_scale_out(
     bounds: Bounds,
     slots: Slots,
@@ -79,6 +86,13 @@ def _candidates(bounds: Bounds, slots: Slots) -> tuple[int, ...]:
         return tuple(sorted(firsts.values()))
     step = max(1, math.ceil(len(every) / CANDIDATES))
     return tuple(every[::step])
+
+
+def _first_of_wave(executors: int, bounds: Bounds, slots: Slots) -> int:
+    """The fewest executors that need no more waves than these."""
+    if slots.tasks is None:
+        return executors
+    return max(one for one in _candidates(bounds, slots) if one <= executors)
 
 
 def _fitting(slots: Slots, measured: Measured) -> list[Curve]:

@@ -50,6 +50,8 @@ class Reason(StrEnum):
     HISTORY_TOO_SHORT = "HistoryTooShort"
     SUPERSEDED = "Superseded"
     """What of the job decides about its speed has changed meanwhile."""
+    YIELDED = "Yielded"
+    """Production needs the room that copies take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,10 @@ class Storage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a StreamProfile declares. No `executors` means that they are chosen by need."""
+    """What a StreamProfile declares. No `executors` means that they are chosen by need.
+
+    `is_automatic`: the operator made it by itself, after so many `former_failures` in a row.
+    """
 
     key: JobKey
     uid: str
@@ -92,6 +97,8 @@ class Profile:
     namespaces: tuple[str, ...] = ()
     copy_deadline: timedelta = timedelta(minutes=10)
     storage: Storage
+    is_automatic: bool = False
+    former_failures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +240,8 @@ NOT_THERE = CopySeen()
 class Seen:
     """What is seen around a profile. `obstacle` is why this job cannot be copied, `rival` an older open profile of it.
 
-    `known` are the points of former profiles with the present key. `copies` are by their namespaces.
+    `yields` is why copies must give their room to production. `known` are the points of former profiles with the
+    present key. `copies` are by their namespaces.
     """
 
     job: StreamJob | InvalidSpec | None
@@ -241,6 +249,7 @@ class Seen:
     tasks: int | None = None
     obstacle: Problem | None = None
     rival: str | None = None
+    yields: Problem | None = None
     known: tuple[Point, ...] = ()
     copies: Mapping[str, CopySeen] = field(default_factory=dict)
 

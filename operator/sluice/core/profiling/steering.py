@@ -1,6 +1,7 @@
 """How many rows the batches of a copy may have, so that they tell its capacity soon.
 
-Batches of two lengths tell the overhead from the rows. Rows are first guessed, and then come from the last batch.
+Batches of two lengths tell the overhead from the rows. Rows are first guessed, and then come from the last batch. Where
+a topic was compacted, or has markers of transactions, a limit of rows counts the gaps, too.
 """
 
 from dataclasses import dataclass
@@ -50,9 +51,9 @@ def limits(report: AgentReport) -> tuple[Limit, ...]:
 
 
 def _rate_of_one(query: QueryReport) -> float:
-    """The most rows per second that an executor was seen to process."""
+    """The most rows per second that an executor was seen to process, as a limit counts them."""
     rates = (
-        batch.rows / batch.seconds / batch.executors
+        batch.read / batch.seconds / batch.executors
         for batch in query.batches
         if batch.seconds > 0 and batch.executors > 0
     )
@@ -64,7 +65,7 @@ def _limit(query: QueryReport) -> Limit | None:
     if not batches or query.most_rows is None:
         return None
     last = batches[-1]
-    wanted = last.rows * min(_target(last) / max(last.seconds, 0.01), STEP)
+    wanted = last.read * min(_target(last) / max(last.seconds, 0.01), STEP)
     waits = bool(query.trigger_seconds)
     if abs(wanted - query.most_rows) < NEAR * query.most_rows and not waits:
         return None

@@ -3,6 +3,7 @@
     job missing, not valid, cannot be copied -> fail
     an older profile of the job is under way -> wait
     job's configuration has changed ----------> end all copies, fail
+    production needs the room ---------------> end all copies, fail
     budget spent ----------------------------> end all copies with what they have told
     copy certain, or at its deadline --------> note its point, end it
     copy failed -----------------------------> note why, end it; the others go on
@@ -86,6 +87,8 @@ def _begun(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime
         told = f"profile {seen.rival} of the same job is older and under way; one runs at a time"
         waiting = replace(run, problem=Problem(Reason.ANOTHER_PROFILE, told))
         return Verdict(phase=Phase.PENDING, run=waiting, again=WAITING)
+    if seen.yields is not None:
+        return Verdict(phase=Phase.PENDING, run=replace(run, problem=seen.yields), again=WAITING)
     known = () if profile.executors else seen.known
     begun = replace(run, began=now, key=seen.key, points=known, problem=None)
     begun = replace(begun, plan=_plan(profile, job, known))
@@ -125,6 +128,8 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
     for copy in run.copies:
         if copy.problem is not None and copy.problem.reason in _OF_THE_PROGRAM:
             return _failed(run, copy.problem, now)
+    if seen.yields is not None and (run.open or _wanted(profile, job, run, seen) is not None):
+        return _failed(run, seen.yields, now)
     while (executors := _next(profile, job, run, seen, now)) is not None:
         namespace = _free_place(profile, run, seen, executors)
         if namespace is None:
@@ -143,21 +148,26 @@ def _looked_at(
     is_late = is_last_look or now - copy.began >= profile.copy_deadline
     is_over = seen.is_dry or is_late
     if reading is not None and (is_certain(reading) or (is_over and reading.batches >= FEWEST)):
-        measured = replace(copy, phase=CopyPhase.MEASURED, ended=now)
+        measured = replace(copy, phase=CopyPhase.MEASURED, ended=now, problem=None)
         return run.with_point(_point(copy, reading, now)).with_copy(measured)
     if is_over or _has_waited(copy, seen, now):
         return _copy_failed(run, copy, _why(copy, seen, is_last_look), now)
-    is_measuring = seen.registered == copy.executors
-    phase = CopyPhase.MEASURING if is_measuring else CopyPhase.STARTING
-    return run.with_copy(
-        replace(copy, phase=phase, problem=None if is_measuring else seen.obstacle)
-    )
+    is_whole = seen.registered == copy.executors
+    phase = CopyPhase.MEASURING if is_whole else copy.phase
+    return run.with_copy(replace(copy, phase=phase, problem=None if is_whole else seen.obstacle))
 
 
 def _has_waited(copy: Copy, seen: CopySeen, now: datetime) -> bool:
-    """Whether its pods have no place, and will have none."""
-    since = max(copy.began, seen.driver_since or copy.began)
-    return (seen.registered or 0) < copy.executors and now - since >= PATIENCE
+    """Whether its pods have no place, and will have none. Where all had one, one may be lost and come again."""
+    if copy.phase is not CopyPhase.STARTING:
+        return False
+    if seen.driver_since is None:
+        return now - copy.began >= PATIENCE
+    if seen.registered is None:
+        # Another operator has not asked its agent yet: that says nothing of executors.
+        return False
+    since = max(copy.began, seen.driver_since)
+    return seen.registered < copy.executors and now - since >= PATIENCE
 
 
 def _why(copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
@@ -174,6 +184,9 @@ def _why(copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
     if (seen.registered or 0) < copy.executors:
         if seen.obstacle is not None:
             return seen.obstacle
+        if seen.driver_since is not None and seen.registered is None:
+            told = "its driver runs, and its agent does not answer; read the log of the driver"
+            return Problem(Reason.COPY_FAILED, told)
         told = f"{seen.registered or 0} of {copy.executors} executors came"
         return Problem(Reason.NO_CAPACITY, f"{told}; make room, or measure fewer executors")
     batches = seen.reading.batches if seen.reading is not None else 0

@@ -5,12 +5,13 @@ environment says that it is a copy (SLUICE_PROFILE), by which its agent drops wh
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice.core.application import CHECKPOINT_MOUNT, StreamJob
 from sluice.core.ownedconf import PROFILE_VARIABLE
 from sluice.core.profiling.records import Copy, Problem, Profile, Reason
+from sluice.manifests.names import JOB_LABEL
 from sluice.manifests.overlay import overlay
 from sluice.manifests.profiling.brokers import seen_from_elsewhere
 from sluice.manifests.profiling.guards import Surroundings, claim_name
@@ -61,12 +62,23 @@ def _application(declared: Json, job: StreamJob, around: Surroundings, orders: s
     variable = {"name": PROFILE_VARIABLE, "value": orders}
     # Arguments, and brokers that name themselves, may use the short names that are good beside the job.
     searches = [f"{job.key.namespace}.svc.{around.domain}"]
-    patch = {"spec": {"dnsConfig": {"searches": searches}}}
+    patch = {"spec": {"dnsConfig": {"searches": searches}, "affinity": _away_from(job)}}
     pods = {
         pod: {**declared[pod], "template": overlay(declared[pod].get("template") or {}, patch)}
         for pod in ("driver", "executor")
     }
     return {**declared, **pods, "environment": [*declared.get("environment", ()), variable]}
+
+
+def _away_from(job: StreamJob) -> Json:
+    """Other nodes than the job's if there are any, for a copy takes all the CPU that it can get."""
+    pods = {
+        "namespaces": [job.key.namespace],
+        "labelSelector": {"matchLabels": {JOB_LABEL: job.key.name}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    preferred = [{"weight": 100, "podAffinityTerm": pods}]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
 
 def _orders(profile: Profile, copy: Copy, most_rows: int) -> str:
@@ -103,8 +115,8 @@ def config_map(profile: Profile, copy: Copy, original: Mapping[str, Any]) -> Jso
     }
 
 
-def obstacle(profile: Profile, job: StreamJob) -> Problem | None:
-    """Why this job cannot be copied."""
+def obstacle(job: StreamJob, namespaces: Sequence[str]) -> Problem | None:
+    """Why this job cannot be copied, into these namespaces or into one that is made for it."""
     if not job.sources:
         told = (
             f"StreamJob {job.key.name!r} declares no Kafka source, and only that can be read again from its "
@@ -112,7 +124,7 @@ def obstacle(profile: Profile, job: StreamJob) -> Problem | None:
         )
         return Problem(Reason.NOT_REPLAYABLE, told)
     needed = tuple(dict.fromkeys(_private(job)))
-    if needed and not profile.namespaces:
+    if needed and not namespaces:
         told = (
             f"StreamJob {job.key.name!r} uses {', '.join(needed[:4])}, which the operator may not copy; create it in a "
             "namespace of its own and list that in spec.namespaces"

@@ -1,8 +1,8 @@
 """The status of a StreamProfile: what the core remembers of its run, as it is stored, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sluice.core.profiling.records import (
     Copy,
@@ -19,8 +19,11 @@ from sluice.core.profiling.records import (
 from sluice.core.quantities import format_count
 from sluice.errors import InvalidSpec
 from sluice.manifests.moments import moment_text, read_moment
+from sluice.manifests.omitting import without_empty
 
 Json = dict[str, Any]
+
+Part = TypeVar("Part")
 
 
 def status_of(
@@ -42,10 +45,13 @@ def status_of(
         "key": run.key and {"image": run.key.image, "configuration": run.key.configuration},
         "startedAt": moment_text(run.began),
         "endedAt": moment_text(run.ended),
-        "summary": {"points": _points_text(run), "spent": f"{spent / 3600:.2f}/{allowed:g}"},
+        "summary": {
+            "points": _points_text(run) or None,
+            "spent": f"{spent / 3600:.2f}/{allowed:g}",
+        },
         "conditions": _conditions(claims, profile.generation, before, now),
     }
-    return _known(told)
+    return without_empty(told)
 
 
 def invalid(generation: int, error: InvalidSpec, before: Mapping[str, Any], now: datetime) -> Json:
@@ -56,11 +62,27 @@ def invalid(generation: int, error: InvalidSpec, before: Mapping[str, Any], now:
     )
     kept = {name: part for name, part in before.items() if name not in ("conditions", "phase")}
     told = _conditions(claims, generation, before, now)
+    if kept.get("copies"):
+        kept["copies"] = [_given_up(copy, now) for copy in kept["copies"]]
     return {
         **kept,
         "observedGeneration": generation,
         "phase": str(Phase.FAILED),
         "conditions": told,
+    }
+
+
+def _given_up(copy: Json, now: datetime) -> Json:
+    """A copy of a profile that nobody can read: it has ended, if it had not before."""
+    if "endedAt" in copy:
+        return copy
+    told = "the profile's spec is not valid any more; correct it, or make another profile"
+    return {
+        **copy,
+        "phase": str(CopyPhase.FAILED),
+        "reason": str(Reason.REFUSED),
+        "message": told,
+        "endedAt": moment_text(now),
     }
 
 
@@ -77,10 +99,19 @@ def read_run(status: Mapping[str, Any]) -> Run:
         ),
         began=read_moment(status.get("startedAt")),
         ended=read_moment(status.get("endedAt")),
-        copies=tuple(_read_copy(copy) for copy in status.get("copies", ())),
-        points=tuple(_read_point(point) for point in status.get("points", ())),
+        copies=tuple(_readable(_read_copy, status.get("copies", ()))),
+        points=tuple(_readable(_read_point, status.get("points", ()))),
         problem=_read_problem(status),
     )
+
+
+def _readable(read: Callable[[Json], Part], told: Iterable[Json]) -> Iterator[Part]:
+    """Without what a newer operator or a person has written otherwise: a copy of which nobody knows is removed."""
+    for part in told:
+        try:
+            yield read(part)
+        except (KeyError, TypeError, ValueError):
+            continue
 
 
 def _complete(run: Run, phase: Phase) -> tuple[str, str, str]:
@@ -117,7 +148,7 @@ def _planned(plan: Plan | None) -> Json | None:
 
 def _copy(copy: Copy) -> Json:
     problem = copy.problem
-    return _known(
+    return without_empty(
         {
             "namespace": copy.namespace,
             "executors": copy.executors,
@@ -132,7 +163,8 @@ def _copy(copy: Copy) -> Json:
 
 def _read_copy(told: Mapping[str, Any]) -> Copy:
     began = read_moment(told.get("startedAt"))
-    assert began is not None
+    if began is None:
+        raise ValueError("nobody knows when it began")
     return Copy(
         executors=told["executors"],
         namespace=told["namespace"],
@@ -158,7 +190,8 @@ def _point(point: Point) -> Json:
 
 def _read_point(told: Mapping[str, Any]) -> Point:
     at = read_moment(told.get("measuredAt"))
-    assert at is not None
+    if at is None:
+        raise ValueError("nobody knows when it was measured")
     return Point(
         executors=told["executors"],
         rate=float(told["rowsPerSecond"]),
@@ -204,9 +237,3 @@ def _conditions(
         }
         for kind, status, reason, message in claims
     ]
-
-
-def _known(told: Json) -> Json:
-    """Without empty parts; see `manifests.status`."""
-    parts = {name: _known(part) if isinstance(part, dict) else part for name, part in told.items()}
-    return {name: part for name, part in parts.items() if part not in (None, {}, [], "")}

@@ -151,7 +151,8 @@ def _last_recovery(view: View) -> Iterator[Labelled]:
     past = view.told("recoveries", "past")
     if past:
         for stage in ("detection", "container", "session", "firstBatch", "caughtUp"):
-            yield (past[-1]["cause"], stage), past[-1].get(stage)
+            drill = "yes" if past[-1].get("drilled") else "no"
+            yield (past[-1]["cause"], drill, stage), past[-1].get(stage)
 
 
 def _bucket_weights(view: View) -> Iterator[Labelled]:
@@ -190,6 +191,10 @@ _READERS: tuple[tuple[Metric, Callable[[View], Iterator[Labelled]]], ...] = (
     (
         catalogue.SLO_THROUGHPUT,
         _one(lambda view: view.declared("slo", "throughput", "minimum")),
+    ),
+    (
+        catalogue.SLO_FRESHNESS_BOUND,
+        _one(lambda view: _seconds(view.declared("slo", "freshness", "bound"))),
     ),
     (
         catalogue.RECOVERY_TARGET,

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from sluice.ports import Cluster, Json, Resource
+from sluice.ports import PODS, Cluster, Json, Resource
 from sluice.services.metrics.instruments import Instruments
 
 
@@ -55,6 +55,11 @@ class MeasuredCluster:
         """Apply an object or its subresource."""
         with self._instruments.requesting("apply", resource.plural):
             return await self._cluster.apply(resource, body, subresource=subresource)
+
+    async def resize(self, body: Mapping[str, Any]) -> Json:
+        """Change the resources of a running pod."""
+        with self._instruments.requesting("resize", PODS.plural):
+            return await self._cluster.resize(body)
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, uid: str, by_force: bool = False

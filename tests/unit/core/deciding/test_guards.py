@@ -8,10 +8,11 @@ import pytest
 
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision
-from sluice.core.deciding.guards import Blackout, Settings
+from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies.static import Static
 from sluice.core.deciding.situation import Activity, Bounds, Mode, Situation
 from sluice.core.series import NoData
+from sluice.core.windows import Window
 from tests.unit.core.deciding.situations import steady
 
 
@@ -74,7 +75,7 @@ def test_a_rescale_cools_down() -> None:
 
 
 def test_a_blackout_is_kept() -> None:
-    night = Blackout(start=time(22), end=time(6), days=frozenset({"Thu"}), time_zone="UTC")
+    night = Window(start=time(22), end=time(6), days=frozenset({"Thu"}), time_zone="UTC")
     decision = decided(14, steady(100_000, 10, at=at(1, 23)), blackouts=(night,))
     assert vetoed_by(decision) == "blackout"
     assert decision.veto is not None
@@ -99,12 +100,12 @@ def at(day: int, hour: int, minute: int = 0, month: int = 1) -> float:
 def test_a_blackout_over_midnight_belongs_to_the_day_on_which_it_starts(
     moment: float, covered: bool
 ) -> None:
-    night = Blackout(start=time(22), end=time(6), days=frozenset({"Thu"}))
+    night = Window(start=time(22), end=time(6), days=frozenset({"Thu"}))
     assert night.covers(moment) is covered
 
 
 def test_a_blackout_follows_local_time_through_summer() -> None:
-    lunch = Blackout(start=time(12), end=time(13), time_zone="Europe/Berlin")
+    lunch = Window(start=time(12), end=time(13), time_zone="Europe/Berlin")
     assert lunch.covers(at(1, 11, 30))
     assert lunch.covers(at(1, 10, 30, month=7))
     assert not lunch.covers(at(1, 11, 30, month=7))
@@ -119,7 +120,7 @@ def test_a_blackout_follows_local_time_through_summer() -> None:
 )
 def test_a_blackout_that_makes_no_sense_is_refused(wrong: dict[str, object], remedy: str) -> None:
     with pytest.raises(ValueError, match=remedy):
-        Blackout(start=time(1), end=time(2), **wrong)  # type: ignore[arg-type]  # that is the point
+        Window(start=time(1), end=time(2), **wrong)  # type: ignore[arg-type]  # that is the point
 
 
 def test_bounds_always_hold() -> None:
@@ -185,7 +186,7 @@ def test_the_first_guard_that_objects_is_named() -> None:
     cooled = replace(steadied, since_rescale=1e6)
     later = replace(cooled, at=at(1, 14))
     settings = Settings(
-        blackouts=(Blackout(start=time(12), end=time(13)),), error_budget=0.0, max_step=2
+        blackouts=(Window(start=time(12), end=time(13)),), error_budget=0.0, max_step=2
     )
     guards = [
         vetoed_by(decide(situation, Static(executors=4), settings))

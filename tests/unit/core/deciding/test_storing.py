@@ -10,7 +10,7 @@ import pytest
 from sluice.core.deciding.compacting import compacted, thinned
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.explain import HEADER, explained
-from sluice.core.deciding.guards import Blackout, Settings
+from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.policies.named import POLICIES, policy_named
 from sluice.core.deciding.policies.phoebe import Phoebe
@@ -19,6 +19,7 @@ from sluice.core.deciding.storing import Record, from_data, record_from_data, to
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.series import NoData
+from sluice.core.windows import Window
 from sluice.errors import CorruptState
 from tests.unit.core.deciding.situations import AT, MODELS, flat, steady, wishes
 
@@ -66,7 +67,7 @@ def stored(situation: Situation) -> str:
 def test_a_stored_decision_is_made_again(name: str) -> None:
     settings = Settings(
         max_step=5,
-        blackouts=(Blackout(start=time(1), end=time(2), days=frozenset({"Mon"})),),
+        blackouts=(Window(start=time(1), end=time(2), days=frozenset({"Mon"})),),
         error_budget=12.5,
     )
     record = Record(situation=grown(), policy=policy_named(name), settings=settings)

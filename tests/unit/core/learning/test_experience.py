@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sluice.core.deciding.situation import Bounds
+from sluice.core.deciding.situation import Bounds, Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.overheads import fitted_overhead
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.shapes import Slots
 from sluice.core.profiling.planning import scale_outs
 from sluice.core.series import NoData
 from sluice.core.simulation.plant import PLANTS, Plant
@@ -165,3 +166,12 @@ def test_a_job_of_one_size_has_a_profile_too() -> None:
 
 def test_profiled_scale_outs_are_those_of_the_paper() -> None:
     assert scale_outs(PLANTS["phoebe"].bounds, 8) == (2, 5, 8, 11, 15, 18, 21, 24)
+
+
+def test_a_batch_that_ended_without_any_executor_left_is_no_fault() -> None:
+    """Its tasks were done when the last executor was lost, and the driver has committed it."""
+    points = ((1, 1000.0), (2, 2000.0), (4, 4000.0), (8, 4000.0))
+    staircase = CapacityModel(slots=Slots(cores=1, tasks=4), points=points)
+    known = Experience(models=Models(capacity=staircase)).with_outage(Cause.EXECUTOR_LOSS, at=90.0)
+    alone = BatchReport(start=80.0, seconds=20.0, rows=5000, executors=0)
+    assert known.with_batches([alone], now=105.0).outage is not None

@@ -89,3 +89,9 @@ def test_what_no_query_tells_is_no_zero() -> None:
     assert isinstance(scrape.arrival, NoData)
     assert isinstance(scrape.lag, NoData)
     assert isinstance(scrape.latency, NoData)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -3.0])
+def test_a_batch_that_took_no_time_because_a_clock_was_set_back_is_none(seconds: float) -> None:
+    told = at(5, query(batches=(batch(0, 2, 100), batch(2, seconds, 100))))
+    assert [found.seconds for found in seen(told).scrape.batches] == [2]

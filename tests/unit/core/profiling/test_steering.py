@@ -64,3 +64,21 @@ def test_no_limit_is_beyond_all_reason() -> None:
     assert first_rows(1, 1, wild) == MOST_ROWS
     (limit,) = limits(wild)
     assert limit.rows == MOST_ROWS
+
+
+@pytest.mark.parametrize("share", [1.0, 0.05, 0.001])
+def test_a_topic_that_was_compacted_gets_batches_of_both_lengths_all_the_same(share: float) -> None:
+    """A limit counts offsets, and of these only a share are rows."""
+    limit, lengths = 2000.0, list[float]()
+    for number in range(12):
+        rows = share * limit
+        last = batch(100.0 * number, 0.4 + rows / 2000, rows, offsets=limit)
+        lengths.append(last.seconds)
+        for found in limits(told([last], most_rows=limit)):
+            limit = float(found.rows)
+    assert sorted(lengths[-2:]) == pytest.approx([SHORT, LONG], rel=0.4)
+
+
+def test_what_production_reads_of_a_compacted_topic_is_guessed_in_offsets() -> None:
+    busy = told([batch(0, 2.0, 40_000, offsets=400_000)])
+    assert first_rows(1, 1, busy) == 100_000 * SHORT

@@ -267,3 +267,71 @@ def test_copies_have_namespaces_of_their_own_which_the_profile_is_known_by() -> 
     story = Story(executors=(1, 2))
     story.look()
     assert [copy.namespace for copy in story.run.open] == ["clicks-1-x1-uid0f", "clicks-1-x2-uid0f"]
+
+
+YIELDS = Problem(Reason.YIELDED, "pods of StreamJob shop/views find no room")
+
+
+def test_copies_end_when_production_needs_their_room() -> None:
+    story = Story(executors=(1, 2, 4), parallel=2)
+    story.look()
+    ended = story.look(30, yields=YIELDS)
+    assert failed(story) is Reason.YIELDED
+    assert [type(step) for step in ended.steps] == [EndCopy, EndCopy]
+
+
+def test_what_is_certain_when_copies_must_end_stays() -> None:
+    story = Story(executors=(1, 2), parallel=1)
+    story.look()
+    (copy,) = story.run.open
+    story.look(60, copies={copy.namespace: runs(copy, reading=reading(1000))}, yields=YIELDS)
+    assert failed(story) is Reason.YIELDED
+    assert [one.rate for one in story.run.points] == [1000]
+    assert story.open == []
+
+
+def test_a_profile_of_which_all_is_measured_has_nothing_to_yield() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    ended = story.look(60, copies={copy.namespace: runs(copy, reading=reading())}, yields=YIELDS)
+    assert ended.phase is Phase.SUCCEEDED
+
+
+def test_a_profile_waits_for_room_before_it_begins() -> None:
+    story = Story(executors=(2,))
+    waiting = story.look(yields=YIELDS)
+    assert waiting.phase is Phase.PENDING
+    assert waiting.steps == ()
+    assert story.run.problem == YIELDS
+    assert [type(step) for step in story.look(30).steps] == [MakeCopy]
+
+
+def test_a_copy_whose_executors_were_all_there_may_be_without_one_for_a_while() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(60, copies={copy.namespace: runs(copy)})
+    story.look(PATIENCE.total_seconds(), copies={copy.namespace: replace(RUNS, registered=1)})
+    story.look(5, copies={copy.namespace: replace(RUNS, registered=1)})
+    assert story.open == [2]
+    assert story.measured(1900).phase is Phase.SUCCEEDED
+
+
+def test_a_copy_of_which_nothing_is_heard_just_now_goes_on() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(60, copies={copy.namespace: runs(copy)})
+    story.look(PATIENCE.total_seconds(), copies={copy.namespace: RUNS})
+    assert story.open == [2]
+    assert story.measured(1900).phase is Phase.SUCCEEDED
+
+
+def test_what_a_copy_has_waited_for_is_forgotten_once_it_is_measured() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    waits = replace(RUNS, obstacle=Problem(Reason.NO_CAPACITY, "0/3 nodes are available"))
+    story.look(30, copies={copy.namespace: waits})
+    assert story.measured(1900).phase is Phase.SUCCEEDED

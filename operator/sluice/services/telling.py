@@ -1,4 +1,4 @@
-"""Tell of news: in the log, and as an Event of the object. The same news of the same object is posted once."""
+"""Tell of an object of ours: its status, and news in the log and as Events."""
 
 import hashlib
 import logging
@@ -7,15 +7,39 @@ from sluice.core.application import JobKey
 from sluice.core.news import News
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotFound
 from sluice.manifests import names
-from sluice.ports import EVENTS, Clock, Cluster
+from sluice.ports import EVENTS, STREAM_JOBS, STREAM_PROFILES, Clock, Cluster, Json
 
 log = logging.getLogger(__name__)
+
+_RESOURCES = {"StreamJob": STREAM_JOBS, "StreamProfile": STREAM_PROFILES}
+
+
+async def apply_status(
+    cluster: Cluster, kind: str, key: JobKey, uid: str, status: Json, version: str | None
+) -> Json:
+    """Apply the status of an object; the object as it is then.
+
+    With a version, nobody else may have written the object since. Raises Conflict then, and if the object is gone.
+    """
+    metadata: Json = {"name": key.name, "namespace": key.namespace, "uid": uid}
+    if version is not None:
+        metadata["resourceVersion"] = version
+    body = {
+        "apiVersion": names.API_VERSION,
+        "kind": kind,
+        "metadata": metadata,
+        "status": status,
+    }
+    try:
+        return await cluster.apply(_RESOURCES[kind], body, subresource="status")
+    except NotFound as error:
+        raise Conflict(f"{kind} {key} is gone") from error
 
 
 async def announce(
     cluster: Cluster, clock: Clock, kind: str, key: JobKey, uid: str, item: News
 ) -> None:
-    """Tell of an object of one of our kinds. Losing an Event is no harm."""
+    """Log news and post an Event, once for the same news of the same object. Losing an Event is no harm."""
     level = logging.WARNING if item.is_warning else logging.INFO
     log.log(level, "%s: %s", item.reason, item.message)
     digest = hashlib.sha256(f"{uid}/{item.reason}/{item.message}".encode()).hexdigest()[:16]

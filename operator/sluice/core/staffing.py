@@ -1,0 +1,190 @@
+"""Whether the executors that a job was rescaled to have come and are used, and what to do if they are not.
+
+    asked      a driver that runs is told another number, or is replaced by one that has it
+    come       that many were registered at one time
+    used       each of them has completed a task: the rescale is verified
+
+What does not follow in time leads to one restart for each number, or back to what there is:
+
+    not taken  the driver aims at another number, whatever it is told: restart
+    not used   one that joined is given no tasks although there are enough: a restart spreads the state anew; where one
+               has not helped, there is no other before a rescale to more executors has been verified
+    not come   there is no room, or no image: no restart helps. The operator takes back what it chose, and asks for no
+               more for a while; a number that the owner has fixed stays wanted, and that is told
+
+In a blackout no driver is restarted for that. An agent that does not tell of the work of executors leaves open whether
+they are used.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Self
+
+from sluice.core import spreading
+from sluice.core.application import StreamJob
+from sluice.core.chosen import Chosen, wanted_executors
+from sluice.core.modelling.rescaling import Path
+from sluice.core.observations import AgentReport, DriverPod
+
+TELLINGS = 12
+"""Times that a driver is told a number, once for each report, before it counts as not taken: a minute's."""
+
+PATIENCE = timedelta(seconds=300)
+"""For a node that is added and an image that is pulled; deciding waits as long for executors that were asked for."""
+
+ROOM_AGAIN = timedelta(minutes=15)
+"""Until more executors are chosen again than there was room for."""
+
+_NOT_USED = "ExecutorsNotUsed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback:
+    """A restart for the sake of executors: a word for machines, and a sentence."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """More executors than these did not come; no more are chosen before a moment."""
+
+    executors: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staffing:
+    """A rescale, and what became of it.
+
+    `former` is the number before, and `incarnation` the driver that had it. `told` counts the reports since `told_at`
+    by which it still aims at another. `came` and `used` are when that was so for the first time. `futile` is an earlier
+    restart for executors that were not used, after which they were not, either.
+    """
+
+    executors: int
+    former: int
+    incarnation: int
+    since: datetime
+    told: int = 0
+    told_at: datetime | None = None
+    came: datetime | None = None
+    used: datetime | None = None
+    fallback: Fallback | None = None
+    futile: Fallback | None = None
+
+    @property
+    def has_grown(self) -> bool:
+        """Whether there are to be more than before."""
+        return self.executors > self.former
+
+    def told_again(self, report: AgentReport) -> Self:
+        """The driver is told the number once more; several looks at one report count as one."""
+        if self.told_at is not None and report.at <= self.told_at:
+            return self
+        return replace(self, told=self.told + 1, told_at=report.at)
+
+    def seen(self, report: AgentReport, now: datetime) -> Self:
+        """What a driver that has taken the number shows."""
+        came = self.came or (now if (report.registered or 0) >= self.executors else None)
+        is_verified = came is not None and spreading.all_used(report, self.executors)
+        used = self.used or (now if is_verified else None)
+        return replace(self, told=0, told_at=None, came=came, used=used)
+
+    def is_late(self, driver: DriverPod, now: datetime) -> bool:
+        """Whether executors have been waited for in vain; a later driver asks for them when it starts."""
+        if self.came is not None or not self.has_grown:
+            return False
+        return now - max(self.since, driver.started or now) >= PATIENCE
+
+
+def followed(
+    before: Staffing | None,
+    wanted: int,
+    driver: DriverPod,
+    report: AgentReport | None,
+    now: datetime,
+) -> Staffing | None:
+    """What is known of the rescale to the wanted number; None if the driver was started with it."""
+    if report is None or report.phase != "running" or report.target is None:
+        return before
+    staffing = before if before is not None and before.executors == wanted else None
+    if report.target == wanted:
+        return staffing and staffing.seen(report, now)
+    if staffing is None:
+        staffing = Staffing(
+            executors=wanted,
+            former=report.target,
+            incarnation=driver.incarnation,
+            since=now,
+            futile=_futile(before),
+        )
+    return staffing.told_again(report)
+
+
+def fallback(
+    staffing: Staffing | None,
+    job: StreamJob,
+    driver: DriverPod,
+    report: AgentReport | None,
+    now: datetime,
+) -> Fallback | None:
+    """The restart that is due because executors did not come or are not used; once for each number."""
+    if staffing is None or staffing.fallback is not None:
+        return None
+    if report is None or report.phase != "running" or job.scaling.is_blacked_out(now):
+        return None
+    if staffing.told > TELLINGS:
+        text = f"the driver aims at {report.target} executors, although it was told {TELLINGS} times to have"
+        message = f"{text} {staffing.executors}; it is restarted with them"
+        return Fallback(reason="ExecutorsNotTaken", message=message)
+    if staffing.used is not None or staffing.futile is not None or not staffing.has_grown:
+        return None
+    if report.target != staffing.executors or driver.incarnation != staffing.incarnation:
+        return None
+    found = spreading.unused(report, job.executors.cores)
+    if found is None or not found.is_fault:
+        return None
+    message = f"{found}; the driver is restarted so that state is spread anew"
+    return Fallback(reason=_NOT_USED, message=message)
+
+
+def taken_back(
+    staffing: Staffing | None,
+    job: StreamJob,
+    chosen: Chosen | None,
+    driver: DriverPod,
+    report: AgentReport | None,
+    now: datetime,
+) -> Chosen | None:
+    """The choice to be content with the executors that there are; None if more are waited for, or were not chosen."""
+    if staffing is None or chosen is None or report is None or not staffing.is_late(driver, now):
+        return None
+    there = report.registered
+    if there is None or report.target != staffing.executors:
+        return None
+    reason = f"{there} of {staffing.executors} executors were there {_seconds(PATIENCE)} after they were asked for"
+    returned = replace(
+        chosen,
+        executors=max(there, staffing.former),
+        at=now,
+        reason=f"{reason}: no room, or their pods cannot start",
+        path=Path.LIVE,
+        incarnation=driver.incarnation,
+        undoes=None,
+    )
+    # A number that the bounds demand was not chosen.
+    return returned if wanted_executors(job, returned) < staffing.executors else None
+
+
+def _futile(before: Staffing | None) -> Fallback | None:
+    """The last restart for executors that were not used, if none that were added have been used since."""
+    if before is None or (before.used is not None and before.has_grown):
+        return None
+    made = before.fallback
+    return made if made is not None and made.reason == _NOT_USED else before.futile
+
+
+def _seconds(time: timedelta) -> str:
+    return f"{time.total_seconds():.0f} s"

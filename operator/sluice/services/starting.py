@@ -1,0 +1,160 @@
+"""Start a driver: what it needs, the Lease of its checkpoint, its pod, and what keeps evictions from that."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sluice.core.application import JobKey, StreamJob
+from sluice.core.chosen import Chosen, sized
+from sluice.core.steps import StartDriver
+from sluice.errors import Conflict, InvalidSpec
+from sluice.manifests import children, names
+from sluice.manifests.pods import driver_pod
+from sluice.ports import (
+    CONFIG_MAPS,
+    DISRUPTION_BUDGETS,
+    LEASES,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    Clock,
+    Cluster,
+    Json,
+)
+from sluice.services.cordons import Cordons
+from sluice.services.fleet import Fleet
+
+log = logging.getLogger(__name__)
+
+_KINDS = {
+    "ServiceAccount": SERVICE_ACCOUNTS,
+    "Role": ROLES,
+    "RoleBinding": ROLE_BINDINGS,
+    "ConfigMap": CONFIG_MAPS,
+    "Secret": SECRETS,
+    "PodDisruptionBudget": DISRUPTION_BUDGETS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why the cluster does not take a driver's pod, or what that needs.
+
+    `ended` is its incarnation if the next one may have the Lease that it was to get; else 0.
+    """
+
+    error: InvalidSpec
+    ended: int
+
+
+class Starter:
+    """The one maker of drivers."""
+
+    def __init__(
+        self, *, cluster: Cluster, fleet: Fleet, cordons: Cordons, clock: Clock, agent: bytes
+    ) -> None:
+        """`agent` is the packed agent."""
+        self._cluster = cluster
+        self._fleet = fleet
+        self._cordons = cordons
+        self._clock = clock
+        self._agent = agent
+        self._key = b""
+        self._guarded: dict[JobKey, str] = {}
+
+    def use_key(self, key: bytes) -> None:
+        """The operator's secret, from which the jobs' are derived."""
+        self._key = key
+
+    def forget(self, key: JobKey) -> None:
+        """Drop what is known of a job that is gone."""
+        self._guarded.pop(key, None)
+
+    def forget_all(self) -> None:
+        """Another one may have made drivers since."""
+        self._guarded.clear()
+
+    async def start(
+        self, job: StreamJob, chosen: Chosen | None, step: StartDriver
+    ) -> Refusal | None:
+        """Make the driver's children, then its pod; None if the cluster has taken them.
+
+        Raises Conflict if there is a pod of that name already; the fleet knows it then.
+        """
+        incarnation, is_ours = step.incarnation, False
+        try:
+            is_ours = await self._pass_on(job, step)
+            pod = await self._make(sized(job, chosen), incarnation)
+        except InvalidSpec as error:
+            # Where no driver is, none writes: the next one may have the Lease that this one was to get.
+            return Refusal(error=error, ended=incarnation if is_ours else 0)
+        self._fleet.see_pod(pod)
+        uid: str = pod["metadata"]["uid"]
+        await self._guard(job, uid, lambda budget: self._have(budget, incarnation))
+        return None
+
+    async def guard(self, job: StreamJob, driver_uid: str) -> None:
+        """Keep evictions from a driver where somebody would move it. What was not done at its start is done later: the
+        request was lost, who made the driver has ended, or nobody knew yet which nodes are cordoned.
+        """
+        if self._guarded.get(job.key) != driver_uid:
+            await self._guard(job, driver_uid, self._create_if_missing)
+
+    async def _guard(
+        self, job: StreamJob, driver_uid: str, make: Callable[[Json], Awaitable[None]]
+    ) -> None:
+        if not self._cordons.are_known:
+            return
+        try:
+            await make(children.disruption_budget(job))
+        except InvalidSpec as error:
+            # A quota must not keep the job from being looked after; a drain just does not wait for it.
+            log.warning("evictions of the driver are not refused: %s", error)
+        self._guarded[job.key] = driver_uid
+
+    async def _make(self, job: StreamJob, incarnation: int) -> Json:
+        """The pod, after all that it needs."""
+        for stage in children.children(job, incarnation, agent=self._agent, key=self._key):
+            await asyncio.gather(*(self._have(body, incarnation) for body in stage))
+        try:
+            return await self._cluster.create(PODS, driver_pod(job, incarnation))
+        except Conflict:
+            # A pod of that name is there after all; the next look must see it.
+            name = names.driver_pod(job.key.name)
+            self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
+            raise
+
+    async def _pass_on(self, job: StreamJob, step: StartDriver) -> bool:
+        """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""
+        lease = children.lease(job, step.incarnation, self._clock.now())
+        if step.inherits:
+            await self._cluster.apply(LEASES, lease)
+            return True
+        try:
+            await self._cluster.create(LEASES, lease)
+        except Conflict:
+            return False
+        return True
+
+    async def _create_if_missing(self, body: Json) -> None:
+        # One request each, for after a change of leader all drivers are looked at.
+        with suppress(Conflict):
+            await self._cluster.create(_KINDS[body["kind"]], body)
+
+    async def _have(self, body: Json, incarnation: int) -> None:
+        """Create a child, or bring it up to date. For the agent's map, applying costs the API server twice as
+        much as creating, so a first start tries that.
+        """
+        kind = _KINDS[body["kind"]]
+        if incarnation == 1:
+            try:
+                await self._cluster.create(kind, body)
+            except Conflict:
+                pass
+            else:
+                return
+        await self._cluster.apply(kind, body)
