@@ -2,16 +2,18 @@
 
 import argparse
 import sys
-import time
 
-from demo import numbers, removing, steps, table, trouble
+from demo import playing, removing, steps, trouble, view
 from demo.cluster import DemoFailed
-from demo.raising import raise_demo
+from demo.expecting import is_fine
+from demo.raising import LOOK_AGAIN, raise_demo
+from demo.story import MINUTES
+from demo.summary import summary
+from demo.waiting import Sight, wait_for
 from e2e.images.progress import Progress
 
-REFRESHES = 6
-REFRESH_SECONDS = 10.0
-"""The operator writes new numbers into a status at most every ten seconds."""
+NUMBERS_SECONDS = 120.0
+"""From the first batch to the first numbers. The operator writes new ones into a status every ten seconds."""
 
 
 def main() -> int:
@@ -19,9 +21,8 @@ def main() -> int:
     options = _options()
     try:
         if options.command == "up":
-            _up(Progress(), options.refreshes)
-        else:
-            _down(Progress())
+            return _up(Progress(), options.minutes)
+        _down(Progress())
     except DemoFailed as failure:
         if options.command == "up":
             print(trouble.evidence(), flush=True)
@@ -36,29 +37,54 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python3 -m demo", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="bring the demo up and show its numbers")
+    up = commands.add_parser("up", help="bring the demo up, and show its story")
     up.add_argument(
-        "--refreshes", type=int, default=REFRESHES, help=f"rows of the table ({REFRESHES})"
+        "--minutes",
+        type=_minutes,
+        default=MINUTES,
+        help=f"how long the story is shown ({MINUTES}); 0 shows the first numbers only",
     )
     commands.add_parser("down", help="remove the demo")
     return parser.parse_args()
 
 
-def _up(progress: Progress, refreshes: int) -> None:
-    raise_demo(progress)
-    _show_numbers(refreshes)
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = -1.0
+    if not 0 <= minutes <= MINUTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to {MINUTES}")
+    return minutes
+
+
+def _up(progress: Progress, minutes: float) -> int:
+    raise_demo(progress, afresh=minutes > 0)
+    _await_numbers(progress)
+    is_as_expected = not minutes or _play(minutes)
     print(f"\n{steps.next_steps()}", flush=True)
+    return 0 if is_as_expected else 1
 
 
-def _show_numbers(refreshes: int) -> None:
-    print(f"\n{table.heading()}", flush=True)
-    for turn in range(refreshes):
-        if turn:
-            time.sleep(REFRESH_SECONDS)
-            print(flush=True)
-        for told in (numbers.ask_status(), numbers.ask_prometheus()):
-            print(table.row(told), flush=True)
-    print("", *table.LEGEND, sep="\n", flush=True)
+def _await_numbers(progress: Progress) -> None:
+    """Show how the stream flows as soon as that is known; a copy that began sooner would only hold it up."""
+    promise = playing.promised()
+
+    def see() -> Sight:
+        look = playing.look(promise, 0.0)
+        return Sight(done=look.latency_p95 is not None, words=view.flow(look))
+
+    wait_for("numbers", see, progress, seconds=NUMBERS_SECONDS, remedy=LOOK_AGAIN)
+
+
+def _play(minutes: float) -> bool:
+    """Show the story; whether all came that was expected of it."""
+    story = playing.play(minutes)
+    print(f"\n{summary(story)}", flush=True)
+    if is_fine(story):
+        return True
+    print(f"Not all came in its time. Where to look:\n{trouble.evidence()}", flush=True)
+    return False
 
 
 def _down(progress: Progress) -> None:

@@ -1,105 +1,61 @@
-"""How the stream flows, told twice: by the StreamJob's status and by Prometheus, which scrapes the driver's agent."""
+"""What only Prometheus knows: what the operator foresees, and how many records were within the bound."""
 
-import json
-import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from demo import cluster
-from demo.names import DRIVER, JOB, NAMESPACE
+from demo.names import JOB, NAMESPACE
 
-_OF_THE_JOB = f'{{namespace="{NAMESPACE}",pod="{DRIVER}"}}'
-_LATENCIES = f"sum by (le) (rate(sluice_query_record_latency_seconds_bucket{_OF_THE_JOB}[1m]))"
+_JOB = f'namespace="{NAMESPACE}",job="{JOB}"'
 
-QUERIES = {
-    "arriving": f"sum(sluice_query_arrival_rows_per_second{_OF_THE_JOB})",
-    "throughput": f"sum(rate(sluice_query_input_rows_total{_OF_THE_JOB}[1m]))",
-    "speed": f"sum(sluice_query_processed_rows_per_second{_OF_THE_JOB})",
-    "latency_p50": f"histogram_quantile(0.5, {_LATENCIES})",
-    "latency_p95": f"histogram_quantile(0.95, {_LATENCIES})",
-    "lag_rows": f"sum(sluice_query_backlog_rows{_OF_THE_JOB})",
-    "lag_seconds": f"max(sluice_query_backlog_seconds{_OF_THE_JOB})",
-    "running": f"max(sluice_executors_registered{_OF_THE_JOB})",
-    "wanted": f"max(sluice_executors_target{_OF_THE_JOB})",
-    "batch": f"max(sluice_query_batch_id{_OF_THE_JOB})",
-    # The target's label, which discovery takes from the pod's.
-    "incarnation": f"sum by (sluice_dev_incarnation) (sluice_agent_info{_OF_THE_JOB})",
-}
-"""What Prometheus is asked for each of the numbers."""
+_MEMORY = "2h"
+"""Longer than any story. Drivers that are gone are remembered for so long, and so are their counters."""
+
+
+def queries(bound: float) -> Mapping[str, str]:
+    """What Prometheus is asked for each of the numbers; the latency's bound is in seconds."""
+    latency = "sluice_query_record_latency_seconds"
+    # Each driver has counters of its own. Their last values add up, and nothing is lost between two drivers.
+    kept = f'max_over_time({latency}_bucket{{{_JOB},le="{bound:.1f}"}}[{_MEMORY}])'
+    every = f"max_over_time({latency}_count{{{_JOB}}}[{_MEMORY}])"
+    return {
+        "expected": f'max(sluice_job_forecast_rows_per_second{{{_JOB},bound="rate"}})',
+        "expected_low": f'max(sluice_job_forecast_rows_per_second{{{_JOB},bound="low"}})',
+        "expected_high": f'max(sluice_job_forecast_rows_per_second{{{_JOB},bound="high"}})',
+        "capacity": f'max(sluice_job_capacity_rows_per_second{{{_JOB},bound="rate"}})',
+        "within": f"sum({kept})",
+        "records": f"sum({every})",
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """The state of the stream at one moment, in rows, rows per second and seconds; None is not known."""
+    """Rows per second, and records of all drivers so far; None is not known.
 
-    source: str
-    arriving: float | None = None
-    throughput: float | None = None
-    speed: float | None = None
-    latency_p50: float | None = None
-    latency_p95: float | None = None
-    lag_rows: float | None = None
-    lag_seconds: float | None = None
-    running: float | None = None
-    wanted: float | None = None
-    batch: float | None = None
-    incarnation: float | None = None
+    `expected` is the load at the end of the horizon, with the range in which four of five lie; executors are chosen for
+    its upper edge. `capacity` is what the
+    present executors can process by what was learned. `within` are the records that were within the latency's bound.
+    """
 
-
-def from_status(status: Mapping[str, Any]) -> Numbers:
-    """Read a StreamJob's status, which knows the speed of the last batch, and no rate of commits."""
-    stream, executors = status.get("stream", {}), status.get("executors", {})
-    return Numbers(
-        source="StreamJob",
-        arriving=stream.get("arrivalRate"),
-        speed=stream.get("processingRate"),
-        latency_p50=stream.get("latencyP50"),
-        latency_p95=stream.get("latencyP95"),
-        lag_rows=stream.get("lagRows"),
-        lag_seconds=stream.get("lagSeconds"),
-        running=executors.get("running"),
-        wanted=executors.get("wanted"),
-        batch=status.get("checkpoint", {}).get("lastBatch"),
-        incarnation=status.get("incarnation"),
-    )
+    expected: float | None = None
+    expected_low: float | None = None
+    expected_high: float | None = None
+    capacity: float | None = None
+    within: float | None = None
+    records: float | None = None
 
 
-def from_prometheus(answer: Mapping[str, Any]) -> Numbers:
-    """Read Prometheus' answer to `question`."""
-    found: dict[str, float] = {}
-    for sample in answer["data"]["result"]:
-        labels, value = sample["metric"], float(sample["value"][1])
-        if labels["number"] == "incarnation":
-            value = float(labels.get("sluice_dev_incarnation", "nan"))
-        if value == value:  # a quantile of nothing is not a number
-            found[labels["number"]] = value
-    return Numbers(source="Prometheus", **found)
-
-
-def question() -> str:
+def question(bound: float) -> str:
     """All queries as one, so that one answer is of one moment; a label tells which is which."""
     return " or ".join(
-        f'label_replace({query}, "number", "{name}", "", "")' for name, query in QUERIES.items()
+        f'label_replace({query}, "number", "{name}", "", "")'
+        for name, query in queries(bound).items()
     )
 
 
-def ask_prometheus() -> Numbers:
-    """Ask through the API server, which reaches pods on every kind of cluster.
-
-    Not by the Service: the API server looks that up in Endpoints, which are deprecated and need not be there.
-    """
-    words = ("-n", NAMESPACE, "-l", "app=prometheus", "--field-selector=status.phase=Running")
-    pods = cluster.kubectl("get", "pods", *words, "-o", "name").split()
-    if not pods:
-        return Numbers(source="Prometheus")
-    pod = f"/api/v1/namespaces/{NAMESPACE}/pods/{pods[0].removeprefix('pod/')}:9090/proxy"
-    query = urllib.parse.urlencode({"query": question()})
-    return from_prometheus(
-        json.loads(cluster.kubectl("get", "--raw", f"{pod}/api/v1/query?{query}"))
-    )
-
-
-def ask_status() -> Numbers:
-    """Ask the StreamJob."""
-    return from_status(cluster.read("streamjob", JOB).get("status", {}))
+def read(answer: Mapping[str, Any]) -> Numbers:
+    """Read Prometheus' answer to `question`."""
+    samples = answer["data"]["result"]
+    told = {sample["metric"]["number"]: float(sample["value"][1]) for sample in samples}
+    # What is not a number is not known.
+    return Numbers(**{name: value for name, value in told.items() if value == value})

@@ -5,13 +5,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from demo import cluster
-from demo.names import JOB, LOAD, NAMESPACE, OPERATOR_NAMESPACE, RELEASE, ROOT, SAMPLE
+from demo.names import (
+    COPY_NAMESPACES,
+    JOB,
+    LOAD,
+    MANIFESTS,
+    NAMESPACE,
+    OPERATOR_NAMESPACE,
+    RELEASE,
+    ROOT,
+    SAMPLE,
+)
 from demo.waiting import Sight, wait_for
 from e2e.images.manifests import manifest, rules
 from e2e.images.progress import Progress
 from e2e.images.recipes import RECIPES
-
-MANIFESTS = ROOT / "demo" / "manifests"
 
 SERVICES_SECONDS = 180.0
 READY_SECONDS = 420.0
@@ -20,23 +28,24 @@ READY_SECONDS = 420.0
 LOOK_AGAIN = "the lines above say what it waits for; `make demo` goes on from here"
 
 
-def raise_demo(progress: Progress) -> None:
-    """Install everything, and return when the job is Ready."""
+def raise_demo(progress: Progress, *, afresh: bool) -> None:
+    """Install everything, and return when the job is Ready; with a load that begins now if it is to be afresh."""
     _install_operator(progress)
     _start_services(progress)
-    _start_load(progress)
+    _start_load(progress, afresh=afresh)
     _start_job(progress)
 
 
 def _install_operator(progress: Progress) -> None:
     progress.say(f"operator: Helm release {RELEASE} in {OPERATOR_NAMESPACE}, for {NAMESPACE} only")
-    cluster.kubectl("apply", "-f", str(MANIFESTS / "namespace.yaml"))
+    watched = ",".join((NAMESPACE, *COPY_NAMESPACES))
+    cluster.kubectl("apply", "-f", str(MANIFESTS / "namespaces.yaml"))
     # Helm installs CRDs once and never upgrades them.
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
     cluster.helm(
         *("upgrade", "--install", RELEASE, str(ROOT / "charts" / "sluice")),
         *("--namespace", OPERATOR_NAMESPACE, "--create-namespace", "--wait", "--timeout", "150s"),
-        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{NAMESPACE}}}"),
+        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{watched}}}"),
         *("--set", "operator.pollIntervalSeconds=2"),
         *("--set", f"prometheus.url=http://prometheus.{NAMESPACE}.svc:9090"),
         # The tag stays the same when the image changes, and a Deployment would not notice.
@@ -68,9 +77,10 @@ def see_deployment(deployment: Mapping[str, Any]) -> Sight:
     return Sight(done=bool(ready), words="ready" if ready else "starting")
 
 
-def _start_load(progress: Progress) -> None:
-    if has_ended(cluster.read("job", LOAD)):
-        progress.say("load: the last one has ended; starting another")
+def _start_load(progress: Progress, *, afresh: bool) -> None:
+    former = cluster.read("job", LOAD)
+    if has_ended(former) or (former and afresh):
+        progress.say("load: it begins anew")
         cluster.kubectl("delete", "job", LOAD, "-n", NAMESPACE)
     cluster.kubectl("apply", "-n", NAMESPACE, "-f", str(MANIFESTS / "load.yaml"))
     wait_for(
@@ -93,7 +103,9 @@ def has_ended(job: Mapping[str, Any]) -> bool:
 def see_load(job: Mapping[str, Any]) -> Sight:
     """Whether the load is on its way; its pod is ready only after both topics were made."""
     ready = job.get("status", {}).get("ready", 0)
-    words = "100 to 500 rows/s, for two hours" if ready else "creating the topics ads and views"
+    words = (
+        "40 to 160 rows/s, for two hours" if ready else "creating the topics events and enriched"
+    )
     return Sight(done=bool(ready), words=words)
 
 

@@ -1,12 +1,15 @@
 """Take down what `raising` brought up, in the order that leaves nothing behind."""
 
 from demo import cluster
-from demo.names import NAMESPACE, OPERATOR_NAMESPACE, RELEASE
+from demo.names import COPY_NAMESPACES, NAMESPACE, OPERATOR_NAMESPACE, RELEASE
 from demo.waiting import Sight, wait_for
 from e2e.images.manifests import manifest
 from e2e.images.progress import Progress
 
 GONE_SECONDS = 150.0
+
+_PLACES = (NAMESPACE, *COPY_NAMESPACES)
+"""Where there are jobs, or copies of them."""
 
 
 def remove_demo(progress: Progress) -> None:
@@ -21,7 +24,7 @@ def remove_demo(progress: Progress) -> None:
         *("delete", "-n", NAMESPACE, "--ignore-not-found", "--wait=false", "-f", "-"),
         text=manifest("prometheus", NAMESPACE),
     )
-    names = (NAMESPACE, OPERATOR_NAMESPACE)
+    names = (*_PLACES, OPERATOR_NAMESPACE)
     cluster.kubectl("delete", "namespace", *names, "--ignore-not-found", "--wait=false")
     wait_for(
         "namespaces",
@@ -35,19 +38,26 @@ def remove_demo(progress: Progress) -> None:
 def _delete_jobs(progress: Progress) -> None:
     if not cluster.attempt("get", "crd", "streamjobs.sluice.dev"):
         return
-    cluster.kubectl("delete", "streamjobs", "--all", "-n", NAMESPACE)
+    # Profiles first, or their copies would be made again.
+    cluster.kubectl("delete", "streamprofiles", "--all", "-n", NAMESPACE)
+    for place in _PLACES:
+        cluster.kubectl("delete", "streamjobs", "--all", "-n", place)
     wait_for(
         "pods of the jobs",
         lambda: _see_left(_pods()),
         progress,
         seconds=GONE_SECONDS,
-        remedy=f"kubectl get pods -n {NAMESPACE} shows them; run `make demo-down` again",
+        remedy="kubectl get pods -A -l sluice.dev/job shows them; run `make demo-down` again",
     )
 
 
 def _pods() -> list[str]:
-    words = ("get", "pods", "-n", NAMESPACE, "-l", "sluice.dev/job", "-o", "name")
-    return cluster.kubectl(*words).split()
+    words = ("-l", "sluice.dev/job", "-o", "name")
+    return [
+        pod
+        for place in _PLACES
+        for pod in cluster.kubectl("get", "pods", "-n", place, *words).split()
+    ]
 
 
 def _see_left(left: list[str]) -> Sight:

@@ -53,7 +53,8 @@ def _read(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
     reader = spark.readStream.format("kafka").option(
         "kafka.bootstrap.servers", options.bootstrap_servers
     )
-    reader = reader.option("subscribe", options.input_topic).option("startingOffsets", "earliest")
+    reader = reader.option("subscribe", options.input_topic)
+    reader = reader.option("startingOffsets", options.starting_offsets)
     if options.max_offsets_per_trigger:
         reader = reader.option("maxOffsetsPerTrigger", options.max_offsets_per_trigger)
     if options.min_partitions:
@@ -67,6 +68,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--input-topic", required=True)
     parser.add_argument("--output-topic", required=True)
     parser.add_argument("--checkpoint", required=True, help="directory or URI")
+    parser.add_argument(
+        "--starting-offsets",
+        choices=["earliest", "latest"],
+        default="earliest",
+        help="the first time",
+    )
     parser.add_argument("--trigger", default="2 seconds")
     parser.add_argument("--max-offsets-per-trigger", type=int)
     parser.add_argument("--min-partitions", type=int, help="at least so many tasks per batch")

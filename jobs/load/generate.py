@@ -20,6 +20,9 @@ from jobs.load import events, topics, traces
 
 PROGRESS_SECONDS = 5.0
 
+HISTORY_RATE = 5000.0
+"""Records per second that fill a topic: a busy machine keeps up with it."""
+
 
 @dataclass(kw_only=True, slots=True)
 class Account:
@@ -125,7 +128,12 @@ def main() -> int:
     generator = Generator(_producer(options.bootstrap_servers), account, partitions)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: generator.stop())
-    schedule = traces.schedule(options.trace, duration=options.duration, records=options.records)
+    trace, duration, records = options.trace, options.duration, options.records
+    if lacking := max(0, options.history - account.first_sequence):
+        trace, seconds = traces.preceded(trace, lacking, HISTORY_RATE)
+        duration = duration and duration + seconds
+        records = records and records + lacking
+    schedule = traces.schedule(trace, duration=duration, records=records)
     generator.run(schedule, lambda text: print(text, flush=True))
     print(
         json.dumps({**asdict(account), "next_sequence": account.first_sequence + account.sent}),
@@ -159,6 +167,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--trace", type=traces.parse_trace, required=True)
     parser.add_argument("--duration", type=float, help="seconds")
     parser.add_argument("--records", type=int, help="stop after so many")
+    parser.add_argument(
+        "--history", type=int, default=0, help="records that the topic has before the trace begins"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--partitions", type=int, default=12, help="of a topic that is still missing"

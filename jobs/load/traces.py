@@ -54,6 +54,12 @@ def spike(base: float, peak: float, at: float, duration: float) -> Trace:
     return lambda elapsed: peak if at <= elapsed < at + duration else base
 
 
+def preceded(trace: Trace, records: int, rate: float) -> tuple[Trace, float]:
+    """So many records at once, at a rate that brokers bear, and then the trace; and the seconds until that begins."""
+    seconds = records / rate
+    return lambda elapsed: rate if elapsed < seconds else trace(elapsed - seconds), seconds
+
+
 def from_points(points: list[tuple[float, float]]) -> Trace:
     """Join (second, rate) points by straight lines; before the first and after the last the rate stays."""
     seconds = [second for second, _ in points]

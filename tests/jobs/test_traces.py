@@ -87,3 +87,10 @@ def test_records_of_a_tick_are_due_in_order_within_that_tick() -> None:
     assert moments == sorted(moments)
     assert moments[0] == 2.0
     assert moments[-1] < 2.0 + traces.TICK_SECONDS
+
+
+def test_what_precedes_a_trace_has_all_its_records_and_then_the_trace_begins() -> None:
+    trace, seconds = traces.preceded(traces.ramp(0, 100, 10), 40_000, rate=5000)
+    assert seconds == 8
+    assert sum(due.count for due in traces.schedule(trace, duration=seconds)) == 40_000
+    assert [trace(seconds + second) for second in (0, 5, 10)] == [0, 50, 100]
