@@ -1,5 +1,7 @@
 """`python -m e2e [--] [PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
 
+All of them together run in two lanes, for they mostly wait: each with an operator, a Kafka and namespaces of its own.
+Those that harm the cluster itself, or measure what its processors can do, come after, alone.
 A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
 """
 
@@ -7,6 +9,9 @@ import os
 import subprocess
 import sys
 import time
+
+_LANES = ["e2e", "-m", "not alone", "-n", "2", "--dist", "loadfile"]
+_ALONE = ["e2e", "-m", "alone"]
 
 
 def main(arguments: list[str]) -> int:
@@ -18,16 +23,19 @@ def main(arguments: list[str]) -> int:
         _step("images", "-m", "e2e.images")
         print(f"[{time.monotonic() - started:7.1f} s] end-to-end tests", flush=True)
         # Passed on, the dashes would make file names of pytest's options.
-        chosen = arguments[arguments[:1] == ["--"] :] or ["e2e"]
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "--durations=12", *chosen]
-        ).returncode
+        chosen = arguments[arguments[:1] == ["--"] :]
+        runs = [chosen] if chosen else [_LANES, _ALONE]
+        return max(_pytest(words) for words in runs)
     except subprocess.CalledProcessError as error:
         print(f"{' '.join(error.cmd[1:])} failed; see above", file=sys.stderr)
         return 1
     finally:
         if not was_up and not os.environ.get("SLUICE_KEEP_CLUSTER"):
             _step("removing the cluster", "-m", "e2e.cluster", "down")
+
+
+def _pytest(words: list[str]) -> int:
+    return subprocess.run([sys.executable, "-m", "pytest", "--durations=12", *words]).returncode
 
 
 def _step(name: str, *words: str) -> None:

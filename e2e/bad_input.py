@@ -111,6 +111,10 @@ def _alternate(**alternate: Any) -> Json:
     return {"alternates": [{"name": "coarse", "value": 0.5, "overrides": {}, **alternate}]}
 
 
+def _drills(**drills: Any) -> Json:
+    return {"recovery": {"target": "2m", "drills": drills}}
+
+
 def _blackout(**blackout: Any) -> Json:
     return {"scaling": {"blackouts": [{"start": "08:00", "end": "09:00", **blackout}]}}
 
@@ -235,9 +239,29 @@ _DURATIONS = (
         *("spec.slo.latency.bound", "0ms", "longer than zero"),
     ),
     _server(
-        "a profiling run takes time",
-        {"profiling": {"budget": {"duration": "0s"}}},
-        *("spec.profiling.budget.duration", "0s", "longer than zero"),
+        "an automatic profile takes time",
+        {"profiling": {"budget": {"wallTime": "0s"}}},
+        *("spec.profiling.budget.wallTime", "'0s'", "longer than zero"),
+    ),
+    _server(
+        "the time of an automatic profile is a duration",
+        {"profiling": {"budget": {"wallTime": "1 hour"}}},
+        *("spec.profiling.budget.wallTime", "1 hour", "not a duration"),
+    ),
+    _server(
+        "measurements are good for some time",
+        {"profiling": {"maxAge": "0d"}},
+        *("spec.profiling.maxAge", "'0d'", "longer than zero"),
+    ),
+    _server(
+        "the age of measurements is a duration",
+        {"profiling": {"maxAge": "a month"}},
+        *("spec.profiling.maxAge", "a month", "not a duration"),
+    ),
+    _server(
+        "a copy of an automatic profile takes time",
+        {"profiling": {"copyDeadline": "0m"}},
+        *("spec.profiling.copyDeadline", "'0m'", "longer than zero"),
     ),
 )
 
@@ -269,6 +293,11 @@ _OBJECTIVES = (
         "a throughput is at least one record a second",
         {"slo": {"throughput": {"minimum": 0}}},
         *("spec.slo.throughput.minimum", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a bound on the freshness is longer than zero",
+        {"slo": {"freshness": {"bound": "0s"}}},
+        *("spec.slo.freshness.bound", "0s", "longer than zero"),
     ),
     _server(
         "a recovery has a target", {"recovery": {"target": None}}, "spec.recovery.target", "equired"
@@ -307,6 +336,31 @@ _OBJECTIVES = (
         *("spec.scaling.blackouts[0].days[0]", "Monday", "Mon"),
     ),
     _server(
+        "a drill kills an executor or the driver",
+        _drills(allowed=["Operator"]),
+        *("spec.recovery.drills.allowed[0]", "Operator", "Executor", "Driver"),
+    ),
+    _server_alone(
+        "a drill's victims are named once",
+        _drills(allowed=["Driver", "Driver"]),
+        *("spec.recovery.drills.allowed[1]", "Duplicate", "Driver"),
+    ),
+    _server(
+        "a window for drills has a length",
+        _drills(windows=[{"start": "08:00", "end": "08:00"}]),
+        *("spec.recovery.drills.windows[0].end", "08:00", "a window needs a length"),
+    ),
+    _server(
+        "a window for drills starts at a time of day",
+        _drills(windows=[{"start": "8:00", "end": "09:00"}]),
+        *("spec.recovery.drills.windows[0].start", "8:00", "write HH:MM, for example 08:30"),
+    ),
+    _operator(
+        "a window for drills is in a time zone that exists",
+        _drills(windows=[{"start": "08:00", "end": "09:00", "timeZone": "Europe/Atlantis"}]),
+        *("spec.recovery.drills.windows[0].timeZone", "Europe/Atlantis", "Europe/Berlin"),
+    ),
+    _server(
         "an alternate is worth something",
         _alternate(value=0),
         *("spec.alternates[0].value", "0", "greater than 0"),
@@ -327,14 +381,49 @@ _OBJECTIVES = (
         *("spec.utility.maximum", "0", "greater than 0"),
     ),
     _server(
-        "a profiling run may cost something",
-        {"profiling": {"budget": {"coreSeconds": 0}}},
-        *("spec.profiling.budget.coreSeconds", "0", "greater than or equal to 1"),
+        "an automatic profile may cost something",
+        {"profiling": {"budget": {"coreHours": 0}}},
+        *("spec.profiling.budget.coreHours", "0", "greater than 0"),
     ),
     _server(
-        "a measured size has an executor",
-        {"profiling": {"scaleOuts": [1, 0]}},
-        *("spec.profiling.scaleOuts[1]", "0", "greater than or equal to 1"),
+        "profiles may have some share",
+        {"profiling": {"maxShare": 0}},
+        *("spec.profiling.maxShare", "0", "greater than 0"),
+    ),
+    _server(
+        "profiles do not take more than the job",
+        {"profiling": {"maxShare": 5}},
+        *("spec.profiling.maxShare", "5", "less than or equal to 1"),
+    ),
+    _server(
+        "a copy that is made by itself has an executor",
+        {"profiling": {"executors": [1, 0]}},
+        *("spec.profiling.executors[1]", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a number of executors is measured once by itself",
+        {"profiling": {"executors": [2, 4, 2]}},
+        *("spec.profiling.executors", "names the same twice; remove one"),
+    ),
+    _server(
+        "an automatic profile runs a copy at a time",
+        {"profiling": {"parallel": 0}},
+        *("spec.profiling.parallel", "0", "greater than or equal to 1"),
+    ),
+    _server(
+        "a namespace for copies has the name of one",
+        {"profiling": {"namespaces": ["Lab_1"]}},
+        *("spec.profiling.namespaces[0]", "Lab_1", "use small letters, digits and dashes"),
+    ),
+    _server(
+        "a namespace for copies is used once",
+        {"profiling": {"namespaces": ["lab", "lab"]}},
+        *("spec.profiling.namespaces", "names the same twice; remove one"),
+    ),
+    _server(
+        "the claim of a copy has an amount",
+        {"profiling": {"storage": {"size": "1G"}}},
+        *("spec.profiling.storage.size", "1G", "not an amount of memory"),
     ),
     _server(
         "a back-off does not shrink",

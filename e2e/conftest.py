@@ -11,8 +11,9 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from e2e.support.api import Cluster, to_yaml, wait_for
-from e2e.support.jobs import CLAIM, Job, passthrough
+from e2e.support import installing
+from e2e.support.api import Cluster, to_yaml
+from e2e.support.jobs import Job, passthrough
 from e2e.support.load import Load
 from e2e.support.prometheus import Prometheus
 
@@ -46,34 +47,20 @@ def run_name() -> str:
 
 @pytest.fixture(scope="session")
 def namespace(cluster: Cluster, run_name: str) -> Iterator[str]:
-    """The namespace of the jobs; it enforces the Restricted pod security standard."""
-    name = f"{run_name}-jobs"
-    _create_namespace(cluster, name)
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": CLAIM},
-        "spec": {
-            "accessModes": ["ReadWriteMany"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    }
-    cluster.apply(to_yaml(claim), name)
-    yield name
-    if not os.environ.get("SLUICE_E2E_KEEP"):
-        _remove_namespace(cluster, name)
+    """The namespace of the jobs, with a claim for their checkpoints."""
+    with installing.namespace(cluster, f"{run_name}-jobs") as name:
+        installing.give_claim(cluster, name)
+        yield name
 
 
 @pytest.fixture(scope="session")
 def places(cluster: Cluster, run_name: str) -> Iterator[tuple[str, ...]]:
     """Two namespaces for copies of jobs that are profiled: an operator of some namespaces makes none."""
-    names = (f"{run_name}-copy-1", f"{run_name}-copy-2")
-    for name in names:
-        _create_namespace(cluster, name)
-    yield names
-    if not os.environ.get("SLUICE_E2E_KEEP"):
-        for name in names:
-            _remove_namespace(cluster, name)
+    with (
+        installing.namespace(cluster, f"{run_name}-copy-1") as one,
+        installing.namespace(cluster, f"{run_name}-copy-2") as other,
+    ):
+        yield one, other
 
 
 @pytest.fixture(scope="session")
@@ -82,15 +69,14 @@ def prometheus(cluster: Cluster, namespace: str) -> Iterator[Prometheus]:
     server = Prometheus(cluster, namespace)
     server.set_up()
     yield server
-    if not os.environ.get("SLUICE_E2E_KEEP"):
+    if not installing.is_kept():
         server.remove()
 
 
 @pytest.fixture(scope="session")
 def definitions(cluster: Cluster) -> None:
     """The CRDs, served."""
-    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "crds/")
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", "crds/")
+    installing.give_definitions(cluster)
 
 
 @pytest.fixture(scope="session")
@@ -98,22 +84,11 @@ def operator(
     cluster: Cluster, run_name: str, namespace: str, places: tuple[str, ...], definitions: None
 ) -> Iterator[str]:
     """The operator, installed by Helm; the name of its namespace."""
-    home = f"{run_name}-system"
-    watched = ",".join((namespace, *places))
-    _helm(
-        *("install", "sluice", "charts/sluice", "--namespace", home, "--create-namespace"),
-        *("--set", "image.tag=dev", "--set", f"watchNamespaces={{{watched}}}"),
-        *("--set", "operator.pollIntervalSeconds=1"),
-        # Tests that want no Prometheus start none there; the operator must bear it.
-        *("--set", f"prometheus.url={Prometheus(cluster, namespace).url}"),
-        *("--wait", "--timeout", "120s"),
-    )
-    yield home
-    if not os.environ.get("SLUICE_E2E_KEEP"):
-        for item in cluster.list("StreamJob", namespace):
-            cluster.delete("StreamJob", namespace, item["metadata"]["name"])
-        _helm("uninstall", "sluice", "--namespace", home, "--wait")
-        _remove_namespace(cluster, home)
+    # Tests that want no Prometheus start none there; the operator must bear it.
+    url = Prometheus(cluster, namespace).url
+    watched = (namespace, *places)
+    with installing.operator(cluster, f"{run_name}-system", watched, url) as home:
+        yield home
 
 
 @pytest.fixture(scope="session")
@@ -164,28 +139,3 @@ def _show(cluster: Cluster, job: Job, operator: str) -> None:
         ("logs", "deploy/sluice", "-n", operator, "--tail=80"),
     ):
         print(f"--- kubectl {' '.join(words)}\n{cluster.kubectl(*words, check=False)}")
-
-
-def _helm(*words: str) -> None:
-    done = subprocess.run(
-        ["python3", "-m", "e2e.cluster", "helm", *words],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert done.returncode == 0, done.stdout
-
-
-def _create_namespace(cluster: Cluster, name: str) -> None:
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    metadata = {"name": name, "labels": labels}
-    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-
-
-def _remove_namespace(cluster: Cluster, name: str) -> None:
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
-    wait_for(
-        f"end of namespace {name}",
-        lambda: f'"{name}" not found' in cluster.kubectl("get", "namespace", name, check=False),
-        seconds=120,
-    )

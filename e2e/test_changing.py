@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from e2e.support.api import Cluster, Json, condition, wait_for
 from e2e.support.jobs import Job
 from e2e.support.load import Load, result_of
@@ -47,6 +49,7 @@ def test_a_paused_job_stays_as_it_is_until_it_is_resumed(job: Job, load: Load) -
     assert account["right"], account
 
 
+@pytest.mark.alone
 def test_a_drained_node_is_left_in_order(job: Job, load: Load) -> None:
     sending = load.start_sending(f"{job.name}-in", rate=50, records=50 * 90)
     job.wait_until_ready()

@@ -1,25 +1,30 @@
-"""What Prometheus has of a job is true, complete, and used: panels, rules, percentiles, conditions."""
+"""What Prometheus has of a job is true, complete, and used: panels, rules, percentiles, conditions.
+
+SLUICE_OUTAGE keeps Prometheus away for so many seconds more.
+"""
 
 import json
+import os
 import re
-import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from e2e.faults.field import sender
 from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
-from e2e.support.jobs import Job, passthrough
-from e2e.support.load import Load, result_of
+from e2e.support.jobs import Job, passthrough, progress_of
+from e2e.support.load import Load
 from e2e.support.prometheus import Prometheus
 from sluice.catalogue.agent import RECORD_LATENCY
 
 RATE = 200
-SECONDS = 540
 SLO = {
     "latency": {"percentile": 0.95, "bound": "20s"},
     "throughput": {"minimum": RATE // 2},
+    "freshness": {"bound": "60s"},
     "window": "28d",
 }
 
@@ -60,20 +65,19 @@ def running(cluster: Cluster, namespace: str, body: Json) -> Iterator[Job]:
 @pytest.fixture(scope="module")
 def watched(
     cluster: Cluster, namespace: str, prometheus: Prometheus, operator: str, load: Load
-) -> Iterator[tuple[Job, "subprocess.Popen[str]"]]:
-    """A job with windows, state and objectives under a steady load, decided about but left alone, and the sender."""
+) -> Iterator[Job]:
+    """A job with windows, state and objectives under a steady load, decided about but left alone."""
     for end in ("in", "out"):
         load.create_topic(f"watched-{end}")
     body = passthrough("watched", slo=SLO, scaling=OBSERVED, recovery={"target": "3m"})
     body["spec"]["application"]["arguments"].remove("--passthrough")
     body["spec"]["application"]["sparkConf"] = {"spark.sql.shuffle.partitions": "2"}
-    with running(cluster, namespace, body) as job:
-        sending = load.start_sending("watched-in", rate=RATE, records=RATE * SECONDS)
+    with (
+        running(cluster, namespace, body) as job,
+        sender(cluster, namespace, "watched-in", rate=RATE),
+    ):
         job.wait_until_ready()
-        yield job, sending
-        if sending.poll() is None:
-            sending.terminate()
-            sending.communicate()
+        yield job
 
 
 def queries_of_panels(job: Job) -> dict[str, str]:
@@ -88,9 +92,7 @@ def queries_of_panels(job: Job) -> dict[str, str]:
     return found
 
 
-def test_all_rules_are_loaded_and_healthy(
-    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
-) -> None:
+def test_all_rules_are_loaded_and_healthy(watched: Job, prometheus: Prometheus) -> None:
     declared = len(re.findall(r"^ *- (?:record|alert):", _rules(), re.M))
 
     def all_healthy() -> list[Json]:
@@ -108,17 +110,14 @@ def _rules() -> str:
     return "".join(path.read_text() for path in Path("charts/sluice/rules").glob("*.yaml"))
 
 
-def test_the_status_tells_what_is_attained(
-    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
-) -> None:
-    job, _ = watched
-    job.wait(
+def test_the_status_tells_what_is_attained(watched: Job, prometheus: Prometheus) -> None:
+    watched.wait(
         "an objective that is met",
         lambda resource: condition(resource, "ObjectivesMet")["status"] == "True",
         seconds=240,
     )
     # The first minutes of a young job count against it: rows waited for its driver.
-    met = job.wait(
+    met = watched.wait(
         "more good time than bad",
         lambda resource: resource["status"]["slo"].get("attainment", 0) > 0.5,
         seconds=240,
@@ -127,11 +126,8 @@ def test_the_status_tells_what_is_attained(
     assert met["status"]["summary"]["slo"].endswith("%/99%")
 
 
-def test_the_arrival_rate_is_the_generators(
-    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
-) -> None:
-    job, _ = watched
-    query = f'sum(rate(sluice_query_arrived_rows_total{{job="{job.name}"}}[2m]))'
+def test_the_arrival_rate_is_the_generators(watched: Job, prometheus: Prometheus) -> None:
+    query = f'sum(rate(sluice_query_arrived_rows_total{{job="{watched.name}"}}[2m]))'
 
     def close() -> float | None:
         value = prometheus.value(query)
@@ -167,10 +163,8 @@ def test_percentiles_agree_with_the_records_own_times(
             assert abs(_bucket(told) - _bucket(real)) <= 1, f"p{percentile}: {told} and {real}"
 
 
-def test_every_panel_shows_something(
-    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
-) -> None:
-    wanted = queries_of_panels(watched[0])
+def test_every_panel_shows_something(watched: Job, prometheus: Prometheus) -> None:
+    wanted = queries_of_panels(watched)
     assert len(wanted) > 60
 
     def answered() -> bool:
@@ -247,14 +241,12 @@ def test_a_hung_query_makes_no_progress_while_its_pod_runs(
 
 
 def test_a_prometheus_that_goes_away_is_told_and_touches_no_job(
-    watched: tuple[Job, "subprocess.Popen[str]"], prometheus: Prometheus
+    watched: Job, prometheus: Prometheus
 ) -> None:
-    job, sending = watched
-    result_of(sending)
-    before = job.driver()
+    before = watched.driver()
 
     def reason(name: str) -> str:
-        return str(condition(job.read(), name).get("reason"))
+        return str(condition(watched.read(), name).get("reason"))
 
     with prometheus.down():
         wait_for(
@@ -263,10 +255,13 @@ def test_a_prometheus_that_goes_away_is_told_and_touches_no_job(
             seconds=90,
         )
         assert reason("ObjectivesMet") == "NotMeasured"
-        assert condition(job.read(), "Ready")["status"] == "True"
-        assert "attainment" not in job.read()["status"]["slo"]
+        assert condition(watched.read(), "Ready")["status"] == "True"
+        assert "attainment" not in watched.read()["status"]["slo"]
+        batch = progress_of(watched.read())
+        time.sleep(float(os.environ.get("SLUICE_OUTAGE", "0")))
+        watched.wait("further batches", lambda resource: progress_of(resource) > batch)
     wait_for("metrics again", lambda: reason("MetricsAvailable") == "Scraped", seconds=120)
-    after = job.driver()
+    after = watched.driver()
     assert before is not None
     assert after is not None
     assert after["metadata"]["uid"] == before["metadata"]["uid"]

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
-from e2e.support.jobs import Job
+from e2e.support.jobs import Job, enrichment
 from e2e.support.load import Load
-from e2e.test_scaling import enrichment
 
 NAME = "profiled"
 WAIT = 8
@@ -17,6 +18,7 @@ OWNED = ("StreamJob", "Pod", "PersistentVolumeClaim", "Secret", "ServiceAccount"
 """Kinds of which nothing of a copy may be left."""
 
 
+@pytest.mark.alone
 def test_a_profile_measures_copies_and_leaves_production_and_its_sink_alone(
     cluster: Cluster, namespace: str, places: tuple[str, ...], operator: str, load: Load
 ) -> None:

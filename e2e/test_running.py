@@ -1,5 +1,6 @@
 """A job runs, carries every record, and goes without a trace."""
 
+from e2e.faults.field import sender
 from e2e.support.api import Json, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, progress_of
 from e2e.support.load import Load
@@ -24,11 +25,13 @@ def test_deleting_a_running_job_leaves_nothing(job: Job) -> None:
     job.wait_until_gone(seconds=60)
 
 
-def test_executors_follow_kubectl_scale_without_a_restart(job: Job, load: Load) -> None:
-    load.send(f"{job.name}-in", rate=400, records=400)
-    job.wait_until_ready()
-    _scale(job, 2)
-    _scale(job, 1)
+def test_executors_follow_kubectl_scale_without_a_restart(job: Job) -> None:
+    with sender(job.cluster, job.namespace, f"{job.name}-in", rate=50):
+        job.wait_until_ready()
+        _scale(job, 2)
+        verified = job.wait("their first tasks", lambda it: "usedAt" in it["status"]["staffing"])
+        assert verified["status"]["incarnation"] == 1
+        _scale(job, 1)
     _an_autoscaler_scales_as_well(job)
 
 
@@ -69,6 +72,32 @@ def _scale(job: Job, wanted: int) -> None:
         f"{wanted} executors", lambda resource: resource["status"]["executors"] == as_wanted
     )
     assert scaled["status"]["incarnation"] == 1
+
+
+def test_executors_get_other_cpu_without_a_restart(job: Job) -> None:
+    job.wait_until_ready()
+    before = _executor(job)
+    job.patch(application={"executor": {"cpuRequest": "150m"}})
+
+    def has_it() -> Json | None:
+        pod = _executor(job)
+        (container,) = pod["status"]["containerStatuses"]
+        return pod if container["resources"]["requests"]["cpu"] == "150m" else None
+
+    after = wait_for("other CPU", has_it, seconds=60)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["status"]["containerStatuses"][0]["restartCount"] == 0
+    applied = job.wait(
+        "an applied spec", lambda it: condition(it, "SpecApplied").get("status") == "True"
+    )
+    assert applied["status"]["incarnation"] == 1
+    assert "refusal" not in applied["status"]["resize"]
+
+
+def _executor(job: Job) -> Json:
+    selector = f"sluice.dev/job={job.name},sluice.dev/role=executor"
+    (pod,) = job.cluster.list("Pod", job.namespace, selector)
+    return pod
 
 
 def test_suspended_jobs_stop_and_resume_where_they_were(job: Job, load: Load) -> None:

@@ -6,47 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
-from e2e.support.jobs import CLAIM, IMAGE, Job
+from e2e.support.jobs import Job, enrichment
 from e2e.support.load import Load, result_of
 from e2e.support.prometheus import Prometheus
 from sluice.core.deciding.storing import record_from_data
-
-WAIT = 10
-"""Milliseconds for each record: a core does a hundred records per second."""
-
-SCALING = {"mode": "Auto", "interval": "10s", "horizon": "2m", "stabilisation": "30s"}
-
-
-def enrichment(name: str, wait: int = WAIT, /, **scaling: str) -> Json:
-    """A job whose capacity grows with its executors, scaled by the operator; it waits so many milliseconds a record."""
-    return {
-        "apiVersion": "sluice.dev/v1alpha1",
-        "kind": "StreamJob",
-        "metadata": {"name": name},
-        "spec": {
-            "application": {
-                "image": IMAGE,
-                "mainFile": "/opt/jobs/enrichment.py",
-                "arguments": [
-                    "--bootstrap-servers=$(SLUICE_KAFKA_BOOTSTRAP_SERVERS)",
-                    "--input-topic=$(SLUICE_KAFKA_TOPICS)",
-                    f"--output-topic={name}-out",
-                    "--checkpoint=$(SLUICE_CHECKPOINT_LOCATION)",
-                    "--trigger=2 seconds",
-                    f"--wait-milliseconds={wait}",
-                ],
-                "driver": {"memory": "512Mi", "cpuRequest": "100m"},
-                "executor": {"cpuRequest": "100m"},
-            },
-            "executors": {"min": 1, "max": 4, "initial": 1, "memory": "512Mi"},
-            "checkpoint": {"claim": CLAIM, "path": name},
-            "sources": [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": [f"{name}-in"]}}],
-            "restart": {"initialBackoff": "1s", "maximumBackoff": "5s"},
-            "slo": {"latency": {"bound": "15s"}, "window": "1h"},
-            "recovery": {"target": "4m"},
-            "scaling": {**SCALING, **scaling},
-        },
-    }
 
 
 @contextmanager
@@ -98,8 +61,8 @@ def test_executors_follow_the_load_live_and_what_was_chosen_outlives_operator_an
             seconds=120,
         )
         finished(sending)
-        compared = load.check(job, kind="enrichment")
-        assert compared["missing"] == 0
+        compared = load.check(job, seconds=240, kind="enrichment")
+        assert compared["missing"] == 0, compared
         assert job.read()["status"]["incarnation"] == 2
 
 

@@ -2,9 +2,12 @@
 
 import time
 
+import pytest
+
+from e2e.faults.field import sender
 from e2e.support.api import Cluster, Json, wait_for
 from e2e.support.jobs import Job, progress_of
-from e2e.support.load import Load, result_of
+from e2e.support.load import Load
 
 OPERATOR_KILLS = 20
 DRIVER_KILLS = 5
@@ -13,19 +16,18 @@ DRIVER_KILLS = 5
 def test_twenty_killed_operators_do_not_touch_the_driver(
     job: Job, load: Load, operator: str
 ) -> None:
-    sending = load.start_sending(f"{job.name}-in", rate=100, records=100 * 240)
-    job.wait_until_ready()
-    first = job.driver()
-    assert first is not None
-    for _ in range(OPERATOR_KILLS):
-        _kill_operator(job.cluster, operator)
-        driver = job.driver()
-        assert driver is not None
-        assert driver["metadata"]["uid"] == first["metadata"]["uid"]
-    before = progress_of(job.read())
-    followed = job.wait("a status again", lambda resource: progress_of(resource) > before)
-    assert followed["status"]["incarnation"] == 1
-    result_of(sending)
+    with sender(job.cluster, job.namespace, f"{job.name}-in", rate=100):
+        job.wait_until_ready()
+        first = job.driver()
+        assert first is not None
+        for _ in range(OPERATOR_KILLS):
+            _kill_operator(job.cluster, operator)
+            driver = job.driver()
+            assert driver is not None
+            assert driver["metadata"]["uid"] == first["metadata"]["uid"]
+        before = progress_of(job.read())
+        followed = job.wait("a status again", lambda resource: progress_of(resource) > before)
+        assert followed["status"]["incarnation"] == 1
     account = load.check(job)
     assert account["right"], account
     assert account["duplicates"] == 0, "a batch was repeated"
@@ -47,17 +49,17 @@ def _kill_operator(cluster: Cluster, namespace: str) -> None:
     wait_for("another operator", another_runs, seconds=60, every=0.2)
 
 
+@pytest.mark.timeout(1500)
 def test_five_killed_drivers_lose_no_record(job: Job, load: Load) -> None:
-    sending = load.start_sending(f"{job.name}-in", rate=200, records=200 * 240)
     rows_in_flight = 0
-    for incarnation in range(1, DRIVER_KILLS + 1):
-        job.wait_until_ready(incarnation=incarnation)
-        _wait_for_new_batch(job)
-        rows_in_flight += _largest_batch(job)
-        _kill_driver_process(job)
-    ready = job.wait_until_ready(incarnation=DRIVER_KILLS + 1)
-    assert ready["status"]["failures"]["exitCode"] == 137
-    result_of(sending)
+    with sender(job.cluster, job.namespace, f"{job.name}-in", rate=200):
+        for incarnation in range(1, DRIVER_KILLS + 1):
+            job.wait_until_ready(incarnation=incarnation)
+            _wait_for_new_batch(job)
+            rows_in_flight += _largest_batch(job)
+            _kill_driver_process(job)
+        ready = job.wait_until_ready(incarnation=DRIVER_KILLS + 1)
+        assert ready["status"]["failures"]["exitCode"] == 137
     account = load.check(job, seconds=240)
     assert account["right"], account
     repeated: int = account["duplicates"]

@@ -38,15 +38,17 @@ def identify(pid: int) -> Process | None:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    state, started = parse_stat(stat)
-    # A zombie runs no more; it only waits for its parent to notice.
-    return None if state in "ZX" else Process(pid=pid, started=started, boot=boot)
+    state, threads, started = parse_stat(stat)
+    # A zombie runs no more; it only waits for its parent to notice. While threads of it are left, they still hold
+    # its ports: of a large process that was killed, for a while.
+    has_ended = state in "ZX" and threads <= 1
+    return None if has_ended else Process(pid=pid, started=started, boot=boot)
 
 
-def parse_stat(stat: str) -> tuple[str, int]:
-    """Return the state and the start time; the name before them may itself hold brackets."""
+def parse_stat(stat: str) -> tuple[str, int, int]:
+    """Return the state, the number of threads and the start time; the name before them may itself hold brackets."""
     fields = stat.rpartition(")")[2].split()
-    return fields[0], int(fields[19])
+    return fields[0], int(fields[17]), int(fields[19])
 
 
 def only_child(pid: int) -> int | None:

@@ -19,13 +19,22 @@ class Outcome:
     """What a fault led to: drivers started because of it, and seconds until a batch was committed again.
 
     `harmed` are the seconds from the fault to its cure, `recovered` those from the cure to the first commit of a job
-    that is Ready.
+    that is Ready, and `measured` those of the operator's own record of the recovery, if a driver was lost.
     """
 
     fault: str
     harmed: float
     recovered: float
     drivers: int
+    measured: float | None
+
+
+def order(count: int, seed: int) -> list[str]:
+    """So many faults by chance, each one before any comes again."""
+    chance, names = random.Random(seed), list[str]()
+    while len(names) < count:
+        names += chance.sample([*FAULTS], len(FAULTS))
+    return names[:count]
 
 
 def run(field: Field, names: Iterable[str], seed: int) -> Iterator[Outcome]:
@@ -37,26 +46,45 @@ def run(field: Field, names: Iterable[str], seed: int) -> Iterator[Outcome]:
         outcome = _done(field, name, chance)
         print(
             f"{name}: healthy {outcome.recovered:.0f} s after {outcome.harmed:.0f} s of it, "
-            f"{outcome.drivers} new drivers",
+            f"{outcome.drivers} new drivers, recovery on record: {outcome.measured or '-'}",
             flush=True,
         )
         yield outcome
 
 
 def _done(field: Field, name: str, chance: random.Random) -> Outcome:
-    before = field.job.read()["status"]["incarnation"]
+    before = field.job.read()["status"]
     started = time.monotonic()
     FAULTS[name].harm(field, chance)
     cured, moment = time.monotonic(), datetime.now(UTC)
     after = wait_for(
         f"a healthy job after: {name}", lambda: _healthy(field, moment), seconds=PATIENCE
     )
+    recovered = time.monotonic() - cured
+    drivers = after["status"]["incarnation"] - before["incarnation"]
     return Outcome(
         fault=name,
         harmed=cured - started,
-        recovered=time.monotonic() - cured,
-        drivers=after["status"]["incarnation"] - before,
+        recovered=recovered,
+        drivers=drivers,
+        measured=_recorded(field, _recoveries(before)) if drivers else None,
     )
+
+
+def _recorded(field: Field, before: int) -> float:
+    """The seconds of the newest recovery, which the operator puts on record when the job has caught up."""
+    after = wait_for(
+        "the recovery on record",
+        lambda: found if _recoveries(found := field.job.read()["status"]) > before else None,
+        seconds=PATIENCE,
+    )
+    seconds: float = after["recoveries"]["past"][-1]["caughtUp"]
+    return seconds
+
+
+def _recoveries(status: Json) -> int:
+    count: int = status.get("recoveries", {}).get("count", 0)
+    return count
 
 
 def _healthy(field: Field, since: datetime) -> Json | None:

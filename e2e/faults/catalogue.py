@@ -6,9 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from e2e.faults.field import Field
+from e2e.support.api import wait_for
 
 LEASE_SECONDS = 20
 """What the Lease of the campaign's job lasts; the outages below are shorter or longer on purpose."""
+
+UNTIL_NODE_IS_LOST = 40.0
+"""Seconds after which the local cluster has long given up a silent kubelet."""
+
+KAFKA, API_SERVER = (9092,), (443, 6443)
+"""Ports."""
 
 Harm = Callable[[Field, random.Random], None]
 
@@ -83,6 +90,11 @@ def _stop_api_server_for_long(field: Field, _: random.Random) -> None:
         time.sleep(LEASE_SECONDS * 2)
 
 
+def _stop_api_server_for_minutes(field: Field, _: random.Random) -> None:
+    with field.without("apiserver"):
+        time.sleep(180)
+
+
 def _stop_etcd(field: Field, _: random.Random) -> None:
     with field.without("etcd"):
         time.sleep(LEASE_SECONDS / 3)
@@ -96,6 +108,47 @@ def _freeze_kafka(field: Field, _: random.Random) -> None:
 def _cut_machine(field: Field, _: random.Random) -> None:
     with field.machine("cut", "join"):
         time.sleep(LEASE_SECONDS / 2)
+
+
+def _freeze_kubelet(field: Field, _: random.Random) -> None:
+    with field.kubelet_frozen():
+        time.sleep(UNTIL_NODE_IS_LOST)
+
+
+def _freeze_kubelet_and_kill_driver(field: Field, chance: random.Random) -> None:
+    """Nobody tells the API server of the driver's end, nor may start another there."""
+    with field.kubelet_frozen():
+        _kill_driver(field, chance)
+        time.sleep(UNTIL_NODE_IS_LOST)
+
+
+def _cut_driver_from(*ports: int) -> Harm:
+    def harm(field: Field, _: random.Random) -> None:
+        with field.driver_cut_off(*ports):
+            time.sleep(LEASE_SECONDS / 2)
+
+    return harm
+
+
+def _break_checkpoint(field: Field, _: random.Random) -> None:
+    """The disk takes nothing more until the driver has given up."""
+    before = field.job.read()["status"]["incarnation"]
+    field.make_checkpoint_read_only()
+    wait_for(
+        "a driver that gave up",
+        lambda: field.job.read()["status"]["incarnation"] > before,
+        seconds=60,
+    )
+
+
+def _use_up_memory(field: Field, _: random.Random) -> None:
+    field.use_up_memory()
+
+
+def _use_up_quota_and_kill_driver(field: Field, chance: random.Random) -> None:
+    with field.no_more_pods():
+        _kill_driver(field, chance)
+        time.sleep(20)
 
 
 def _delete_secret_and_kill_driver(field: Field, chance: random.Random) -> None:
@@ -132,9 +185,18 @@ FAULTS: Mapping[str, Fault] = {
     "operator frozen": Fault(_freeze_operator, restarts=False),
     "API server away for less than the Lease": Fault(_stop_api_server_shortly, restarts=False),
     "API server away for longer than the Lease": Fault(_stop_api_server_for_long, restarts=True),
+    "API server away for three minutes": Fault(_stop_api_server_for_minutes, restarts=True),
     "etcd away": Fault(_stop_etcd, restarts=False),
     "Kafka frozen": Fault(_freeze_kafka, restarts=False),
     "machine cut off": Fault(_cut_machine, restarts=False),
+    "kubelet frozen": Fault(_freeze_kubelet, restarts=False),
+    "kubelet frozen, driver killed": Fault(_freeze_kubelet_and_kill_driver, restarts=True),
+    "driver cut off from Kafka": Fault(_cut_driver_from(*KAFKA), restarts=False),
+    "driver cut off from the API server": Fault(_cut_driver_from(*API_SERVER), restarts=False),
+    "driver cut off from both": Fault(_cut_driver_from(*KAFKA, *API_SERVER), restarts=False),
+    "checkpoint read-only": Fault(_break_checkpoint, restarts=True),
+    "memory used up": Fault(_use_up_memory, restarts=True),
+    "quota used up, driver killed": Fault(_use_up_quota_and_kill_driver, restarts=True),
     "Secret deleted, driver killed": Fault(_delete_secret_and_kill_driver, restarts=True),
     "Lease taken by hand": Fault(_edit_lease, restarts=True),
     "operator and driver killed": Fault(_both(_kill_operator, _kill_driver), restarts=True),

@@ -8,12 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from bench import processes
 from e2e.support.api import Cluster, Json, wait_for
 from e2e.support.jobs import IMAGE, Job
 from e2e.support.load import SERVERS
+from sluice.core.application import CHECKPOINT_MOUNT
 
+_TABLE = "inet campaign"
+_HOOK = "{ type filter hook output priority 0; }"
 _OPERATOR = "app.kubernetes.io/component=operator"
 
 
@@ -68,6 +72,68 @@ class Field:
             _cluster("program", "start", program)
 
     @contextmanager
+    def kubelet_frozen(self) -> Iterator[None]:
+        """Nobody on the job's machine follows the API server for a while; what runs there goes on."""
+        kubelets = [
+            one
+            for one in processes.running("kubelet").ids
+            if f"/{self.away}/" in processes.command_of(one)
+        ]
+        assert len(kubelets) == 1, kubelets
+        os.kill(kubelets[0], signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(kubelets[0], signal.SIGCONT)
+
+    @contextmanager
+    def driver_cut_off(self, *ports: int) -> Iterator[None]:
+        """The driver reaches none of these ports for a while, whoever listens there."""
+        rule = f"tcp dport {{ {', '.join(map(str, ports))} }} drop"
+        inside = _inside(self.driver_pods()[0], "--net")
+        _run(
+            *(*inside, "nft", f"add table {_TABLE}; add chain {_TABLE} out {_HOOK};"),
+            f"add rule {_TABLE} out {rule}",
+        )
+        try:
+            yield
+        finally:
+            # The pod may be gone, and its network with it.
+            subprocess.run(
+                [*inside, "nft", "delete", "table", *_TABLE.split()], capture_output=True
+            )
+
+    @contextmanager
+    def no_more_pods(self) -> Iterator[None]:
+        """A quota that is used up."""
+        quota = {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "used-up", "namespace": self.job.namespace},
+            "spec": {"hard": {"pods": "0"}},
+        }
+        self.cluster.create(quota)
+        try:
+            yield
+        finally:
+            self.cluster.delete("ResourceQuota", self.job.namespace, "used-up")
+
+    def make_checkpoint_read_only(self) -> None:
+        """The disk under the checkpoint takes no more, as after an error; the next driver finds it mended."""
+        mounted = ("mount", "-o", "remount,bind,ro", CHECKPOINT_MOUNT)
+        _run(*_inside(self.driver_pods()[0], "--mount"), *mounted)
+
+    def use_up_memory(self) -> None:
+        """Fill the driver's memory until the kernel kills its JVM."""
+        pod = self.driver_pods()[0]
+        for one in processes.of_pod(pod["metadata"]["uid"]).ids:
+            if processes.name_of(one) == "java":
+                Path(f"/proc/{one}/oom_score_adj").write_text("1000")
+        words = ("exec", pod["metadata"]["name"], "-n", self.job.namespace, "-c", "driver", "--")
+        balloon = "held = []\nwhile True: held.append(bytearray(b'x' * (1 << 20)))"
+        self.cluster.kubectl(*words, "timeout", "30", "python3", "-c", balloon, check=False)
+
+    @contextmanager
     def machine(self, fault: str, cure: str) -> Iterator[None]:
         """Break the job's machine for a while."""
         _cluster("node", fault, self.away)
@@ -87,12 +153,17 @@ def _signal(number: signal.Signals, pods: list[Json], program: str = "") -> None
 
 
 def _cluster(*words: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "e2e.cluster", *words],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    _run(sys.executable, "-m", "e2e.cluster", *words)
+
+
+def _inside(pod: Json, namespace: str) -> tuple[str, ...]:
+    """The words before a command that is to run in one of the namespaces of a pod's first process."""
+    first, *_ = processes.of_pod(pod["metadata"]["uid"]).ids
+    return ("nsenter", "--target", str(first), namespace)
+
+
+def _run(*words: str) -> None:
+    done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout
 
 
@@ -128,13 +199,22 @@ def _that_come_again(cluster: Cluster, namespace: str) -> list[Json]:
 def sender(
     cluster: Cluster, namespace: str, topic: str, *, rate: int, node: str = ""
 ) -> Iterator[None]:
-    """A pod that sends numbered records; it needs no API server, as `kubectl exec` would."""
+    """A pod that sends numbered records for as long as the block runs."""
+    what = ("--schema", "ads", "--trace", f"constant:{rate}", "--records", str(rate * 86_400))
+    with sending(cluster, namespace, topic, *what, node=node):
+        yield
+
+
+@contextmanager
+def sending(
+    cluster: Cluster, namespace: str, topic: str, *what: str, node: str = ""
+) -> Iterator[str]:
+    """A pod with the load generator and these options; its name. It needs no API server, as `kubectl exec` would."""
     name = f"sender-{topic}"
     security = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     words = (
         *("python3", "-m", "jobs.load.generate", "--bootstrap-servers", SERVERS),
-        *("--topic", topic, "--schema", "ads", "--trace", f"constant:{rate}"),
-        *("--records", str(rate * 86_400)),
+        *("--topic", topic, *what),
     )
     cluster.create(
         {
@@ -164,7 +244,7 @@ def sender(
         }
     )
     try:
-        yield
+        yield name
     finally:
         cluster.delete("Pod", namespace, name)
         wait_for(

@@ -11,6 +11,12 @@ CLAIM = "checkpoints"
 START_SECONDS = 240.0
 """How long a driver may take to its first batch. Spark's own start takes 10 to 60 s on two busy cores."""
 
+WAIT_MILLISECONDS = 10
+"""Of the enrichment job for each record: a core does a hundred records per second."""
+
+SCALING = {"mode": "Auto", "interval": "10s", "horizon": "2m", "stabilisation": "30s"}
+"""Of the enrichment job: quick, for tests that wait for it."""
+
 CHILDREN = (
     "Pod",
     "ConfigMap",
@@ -51,6 +57,38 @@ def passthrough(name: str, *, executors: int = 1, **spec: Any) -> Json:
             "sources": [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": [f"{name}-in"]}}],
             "restart": {"initialBackoff": "1s", "maximumBackoff": "5s"},
             **spec,
+        },
+    }
+
+
+def enrichment(name: str, wait: int = WAIT_MILLISECONDS, /, **scaling: str) -> Json:
+    """A job whose capacity grows with its executors, scaled by the operator; it waits so many milliseconds a record."""
+    return {
+        "apiVersion": "sluice.dev/v1alpha1",
+        "kind": "StreamJob",
+        "metadata": {"name": name},
+        "spec": {
+            "application": {
+                "image": IMAGE,
+                "mainFile": "/opt/jobs/enrichment.py",
+                "arguments": [
+                    "--bootstrap-servers=$(SLUICE_KAFKA_BOOTSTRAP_SERVERS)",
+                    "--input-topic=$(SLUICE_KAFKA_TOPICS)",
+                    f"--output-topic={name}-out",
+                    "--checkpoint=$(SLUICE_CHECKPOINT_LOCATION)",
+                    "--trigger=2 seconds",
+                    f"--wait-milliseconds={wait}",
+                ],
+                "driver": {"memory": "512Mi", "cpuRequest": "100m"},
+                "executor": {"cpuRequest": "100m"},
+            },
+            "executors": {"min": 1, "max": 4, "initial": 1, "memory": "512Mi"},
+            "checkpoint": {"claim": CLAIM, "path": name},
+            "sources": [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": [f"{name}-in"]}}],
+            "restart": {"initialBackoff": "1s", "maximumBackoff": "5s"},
+            "slo": {"latency": {"bound": "15s"}, "window": "1h"},
+            "recovery": {"target": "4m"},
+            "scaling": {**SCALING, **scaling},
         },
     }
 

@@ -45,6 +45,15 @@ class Prometheus:
         found = self.query(promql)
         return float(found[0]["value"][1]) if found else None
 
+    def range(self, promql: str, *, start: float, end: float, step: float) -> list[Json]:
+        """The series of a query at moments so many seconds apart; in seconds since 1970, with both ends."""
+        told = self._ask(
+            "query_range", query=promql, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:g}"
+        )
+        assert told["status"] == "success", f"{promql}: {told.get('error')}"
+        result: list[Json] = told["data"]["result"]
+        return result
+
     def rules(self) -> list[Json]:
         """All loaded rules, with their health."""
         groups = self._ask("rules")["data"]["groups"]
