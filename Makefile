@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help: ## What you can do here
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 # --- the project's own environment ----------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ generate: install ## Write CRDs, reference, tables of metrics and dashboards fro
 
 .PHONY: unit
 unit: install ## Tests that need no cluster
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: programs
 programs: ## Helm and promtool for the tests, built if they are not on the PATH
@@ -81,6 +81,12 @@ restart-drill: install ## Restart a job by the operator and by hand in turn: ten
 
 .PHONY: test
 test: check programs unit e2e ## Everything that CI runs; sets up what it needs
+
+.PHONY: bench-closed-loop
+bench-closed-loop: install ## One job scaled in four ways under the same load and failures, and in the lab: four hours
+	@$(PYTHON) -m e2e.cluster up
+	@$(PYTHON) -m e2e.images
+	$(BIN)/python -m bench.closed_loop
 
 # --- benchmarks on simulated jobs -----------------------------------------------------------------------------
 
@@ -113,10 +119,10 @@ images: ## Build the images and load them into the local cluster
 # --- demo -----------------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## A streaming job under load on a local cluster, with its live numbers
+demo: ## A streaming job that is measured, scaled, killed and recovers, live: 12 min; MINUTES=0 only starts it
 	@$(PYTHON) -m e2e.cluster up
 	@$(PYTHON) -m e2e.images
-	@$(PYTHON) -m demo up
+	@$(PYTHON) -m demo up $(if $(MINUTES),--minutes $(MINUTES))
 
 .PHONY: demo-down
 demo-down: ## Remove the demo; the cluster stays

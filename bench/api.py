@@ -60,6 +60,11 @@ class Api:
             for body in bodies:
                 group.create_task(self.create(path, body))
 
+    async def merge(self, path: str, part: Mapping[str, Any]) -> Json:
+        """Change a part of an object; the object as it is then."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        return _checked(await self._client.patch(path, json=part, headers=headers))
+
     async def list(self, path: str, **query: str) -> list[Json]:
         """All objects of a collection, whole."""
         items: list[Json] = _checked(await self._client.get(path, params=query))["items"]
@@ -75,13 +80,15 @@ class Api:
         A collection of thousands takes longer than the server gives to one request, and so several of them.
         """
         for attempt in range(DELETIONS):
+            is_last = attempt + 1 == DELETIONS
             try:
                 answer = await self._client.request("DELETE", path, params=query)
             except httpx.TransportError:
-                if attempt + 1 == DELETIONS:
+                if is_last:
                     raise
             else:
-                break
+                if is_last or answer.status_code != httpx.codes.GATEWAY_TIMEOUT:
+                    break
         if answer.status_code != httpx.codes.NOT_FOUND:
             _checked(answer)
 

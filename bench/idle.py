@@ -8,18 +8,15 @@ The driver pods are on simulated nodes, so no agent answers: the operator asks e
 
 import argparse
 import asyncio
-import secrets
 import sys
 import time
-from contextlib import AsyncExitStack
 
 from bench import report
-from bench.api import Api, find_kubeconfig
-from bench.installation import Installation, installed_operator
+from bench.api import Api
+from bench.installation import Installation, operator_of_simulated_jobs, versions
 from bench.population import Population, wait_until
 from bench.progress import Progress, run
 from bench.report import Figure, Result
-from bench.simulation import simulated_nodes
 
 _METHOD = (
     "Jobs are created in portions, until all have settled: a driver pod that is Running, or the phase Suspended. Then "
@@ -46,25 +43,17 @@ def _options() -> argparse.Namespace:
 
 
 async def _measure(options: argparse.Namespace) -> None:
-    progress, kubeconfig = Progress(), find_kubeconfig()
-    name = f"bench-{secrets.token_hex(3)}"
-    async with AsyncExitStack() as stack:
-        api = await stack.enter_async_context(Api(kubeconfig))
-        nodes = simulated_nodes(api, kubeconfig, pods=options.jobs, name=name, progress=progress)
-        await stack.enter_async_context(nodes)
-        operator = await stack.enter_async_context(
-            installed_operator(api, name=name, progress=progress)
-        )
+    progress = Progress()
+    async with operator_of_simulated_jobs(options.jobs, progress) as (api, operator):
         await _settle(api, operator, options, progress)
         figures = await _watch(operator, options.seconds, progress)
-        versions = {"kubernetes": await api.version(), **report.versions("kopf", "httpx")}
         kind = "suspended" if options.suspended else "running"
         result = Result(
             name="idle-suspended" if options.suspended else "idle",
             title=f"{options.jobs} {kind} jobs at rest",
             method=_METHOD,
             settings={"jobs": options.jobs, "seconds": options.seconds, "kind": kind},
-            versions=versions,
+            versions=await versions(api),
             runs={"run 1": figures},
         )
         progress.say(f"written: {report.write(result, save_as=options.save_as)}")

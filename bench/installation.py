@@ -1,16 +1,27 @@
 """The operator as users run it: its own image, installed by Helm, with rights in one namespace of jobs."""
 
 import asyncio
+import secrets
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from bench import processes
-from bench.api import CONFIG_MAPS, JOBS, NAMESPACES, PODS, ROOT, Api, cluster_command
+from bench import processes, report
+from bench.api import (
+    CONFIG_MAPS,
+    JOBS,
+    NAMESPACES,
+    PODS,
+    ROOT,
+    Api,
+    cluster_command,
+    find_kubeconfig,
+)
 from bench.processes import Processes
 from bench.progress import BenchmarkFailed, Progress
+from bench.simulation import simulated_nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +34,29 @@ class Installation:
 
 
 @asynccontextmanager
-async def installed_operator(
+async def operator_of_simulated_jobs(
+    jobs: int, progress: Progress
+) -> AsyncIterator[tuple[Api, Installation]]:
+    """An operator of the present sources, with room for the drivers of so many jobs on simulated nodes."""
+    kubeconfig = find_kubeconfig()
+    name = f"bench-{secrets.token_hex(3)}"
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(Api(kubeconfig))
+        nodes = simulated_nodes(api, kubeconfig, pods=jobs, name=name, progress=progress)
+        await stack.enter_async_context(nodes)
+        operator = await stack.enter_async_context(
+            _installed_operator(api, name=name, progress=progress)
+        )
+        yield api, operator
+
+
+async def versions(api: Api) -> dict[str, str]:
+    """Of what takes part."""
+    return {"kubernetes": await api.version(), **report.versions("kopf", "httpx")}
+
+
+@asynccontextmanager
+async def _installed_operator(
     api: Api, *, name: str, progress: Progress
 ) -> AsyncIterator[Installation]:
     """An operator of the present sources for as long as the block runs; its jobs go with it."""

@@ -4,6 +4,7 @@ The host sees all processes of the local cluster, whatever namespaces they are i
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,6 +29,11 @@ class Processes:
     def peak_bytes(self) -> int:
         """The most memory that was resident since the start or the last `forget_peak`."""
         return sum(_kibibytes(_text(one, "status"), "VmHWM") for one in self.ids) * 1024
+
+    def kill(self) -> None:
+        """End them at once."""
+        for one in self.ids:
+            os.kill(one, signal.SIGKILL)
 
     def forget_peak(self) -> None:
         """Begin a new peak from what is resident now (see proc(5), clear_refs)."""
@@ -61,6 +67,11 @@ def _all() -> Iterator[int]:
 def name_of(one: int) -> str:
     """The name of the file that a process runs, or "" if it has ended."""
     return Path(_text(one, "cmdline").partition("\0")[0]).name
+
+
+def command_of(one: int) -> str:
+    """The words of a process's command, with blanks between them, or "" if it has ended."""
+    return _text(one, "cmdline").replace("\0", " ").strip()
 
 
 def _text(one: int, name: str) -> str:

@@ -8,18 +8,15 @@ what is measured is the operator and Kubernetes, not Spark. All of them share th
 
 import argparse
 import asyncio
-import secrets
 import sys
 import time
-from contextlib import AsyncExitStack
 
 from bench import processes, report
-from bench.api import Api, find_kubeconfig
-from bench.installation import Installation, installed_operator, remove_jobs
+from bench.api import Api
+from bench.installation import Installation, operator_of_simulated_jobs, remove_jobs, versions
 from bench.population import Population, wait_until
 from bench.progress import Progress, run
 from bench.report import Figure, Result, percentile
-from bench.simulation import simulated_nodes
 
 _METHOD = (
     "StreamJobs are created at once through the API server. Times run from just before a job's own "
@@ -45,26 +42,18 @@ def _options() -> argparse.Namespace:
 
 
 async def _measure(options: argparse.Namespace) -> None:
-    progress, kubeconfig = Progress(), find_kubeconfig()
-    name = f"bench-{secrets.token_hex(3)}"
-    async with AsyncExitStack() as stack:
-        api = await stack.enter_async_context(Api(kubeconfig))
-        nodes = simulated_nodes(api, kubeconfig, pods=options.jobs, name=name, progress=progress)
-        await stack.enter_async_context(nodes)
-        operator = await stack.enter_async_context(
-            installed_operator(api, name=name, progress=progress)
-        )
+    progress = Progress()
+    async with operator_of_simulated_jobs(options.jobs, progress) as (api, operator):
         runs = {}
         for number in range(1, options.repeats + 1):
             runs[f"run {number}"] = await _run(api, operator, options.jobs, progress)
             await remove_jobs(api, operator.jobs_namespace, progress)
-        versions = {"kubernetes": await api.version(), **report.versions("kopf", "httpx")}
         result = Result(
             name="submission",
             title=f"Starting {options.jobs} jobs at once",
             method=_METHOD,
             settings={"jobs": options.jobs, "repeats": options.repeats, "workers": 16},
-            versions=versions,
+            versions=await versions(api),
             runs=runs,
         )
         progress.say(f"written: {report.write(result, save_as=options.save_as)}")

@@ -1,0 +1,180 @@
+"""The plant of the lab from what was measured: its capacity, the overhead of a batch, and how long it is away.
+
+Pure arithmetic on courses, the reverse of what `core.simulation` does with these numbers:
+
+    batches       for `fitting`
+    executors     from the moment at which there are too few until their pods run, and until they are registered
+    cold          all executors lost: first commit = executors there + cold + the first batch
+    driver loss   first commit = downtime + cold + the first batch
+    executor loss the batch that it hits, on average at its middle, ends so much later
+
+Medians of all runs; what no run has shown keeps the value of `DEFAULTS`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from bench.closed_loop.courses import Course, held
+from bench.closed_loop.fitting import windows, with_pace
+from bench.closed_loop.measurements import Measurement, Struck
+from bench.closed_loop.scene import DRIVER_KILLED, EXECUTOR_KILLED, EXECUTORS_KILLED, Scene
+from sluice.core.deciding.situation import Bounds
+from sluice.core.series import NoData
+from sluice.core.simulation.plant import STATELESS, Plant
+
+DEFAULTS = STATELESS
+
+SPREAD = 0.1
+"""Of the logarithm of outages and starts: less than that of `DEFAULTS`, for the medians are of this machine."""
+
+
+def calibrated(scene: Scene, measured: Sequence[Measurement]) -> Plant | NoData:
+    """The plant on which the same runs should look the same."""
+    pace = with_pace(_plant(scene), [one for run in measured for one in windows(run.course)])
+    if isinstance(pace, NoData):
+        return pace
+    plant = _with_executors(pace, [found for run in measured for found in arrivals(run.course)])
+    plant = replace(
+        plant,
+        cold=_median(_colds(plant, scene, measured), DEFAULTS.cold),
+        executor_loss=_median(_executor_losses(plant, scene, measured), DEFAULTS.executor_loss),
+    )
+    loss = _median(_driver_losses(plant, scene, measured), DEFAULTS.driver_loss)
+    # The operator's own restart is measured by nothing here, and lacks only that the loss is noticed.
+    return replace(plant, driver_loss=loss, restart=loss)
+
+
+def _plant(scene: Scene) -> Plant:
+    return replace(
+        DEFAULTS,
+        name="closed-loop",
+        bounds=Bounds(smallest=scene.smallest, largest=scene.largest),
+        peak=scene.highest,
+        latency=scene.bound,
+        recovery=scene.target,
+        tasks=scene.partitions,
+        most_rows=float(scene.most_rows),
+        period=scene.period,
+        spread=SPREAD,
+        scrape_interval=15.0,
+        scrape_delay=1.0,
+    )
+
+
+def _median(numbers: Iterable[float], default: float) -> float:
+    found = [max(0.0, number) for number in numbers]
+    return median(found) if found else default
+
+
+# Executors.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Seconds from a shortage of executors until as many pods as wanted ran, and until all were registered."""
+
+    pods: float
+    registered: float
+
+
+def arrivals(course: Course) -> Iterator[Arrival]:
+    """How long missing executors took to come, under drivers that went on."""
+    for driver in course.drivers:
+        place = 1
+        while place < len(driver.registered):
+            end = _end_of_shortage(course, driver.registered, place)
+            if end is not None:
+                pods = next(
+                    later
+                    for later in range(place, end + 1)
+                    if later == end or _enough(course.running, course.wanted, later)
+                )
+                # Each of the two ends lies half a step before its sample, so that their distance is right.
+                yield Arrival(
+                    pods=(pods - place) * course.step, registered=(end - place) * course.step
+                )
+                place = end
+            place += 1
+
+
+def _end_of_shortage(course: Course, registered: Sequence[float | None], place: int) -> int | None:
+    """Where a shortage that begins at a sample ends, if nothing else happens meanwhile."""
+    wanted = course.wanted
+    if not (_enough(registered, wanted, place - 1) and _lacks(registered, wanted, place)):
+        return None
+    for later in range(place, len(registered)):
+        if registered[later] is None or wanted[later] != wanted[place]:
+            return None
+        if _enough(registered, wanted, later):
+            return later
+    return None
+
+
+def _enough(there: Sequence[float | None], wanted: Sequence[float | None], place: int) -> bool:
+    return _lacks(there, wanted, place) is False
+
+
+def _lacks(
+    there: Sequence[float | None], wanted: Sequence[float | None], place: int
+) -> bool | None:
+    """Whether there are fewer than wanted; None is not known."""
+    count, needed = there[place], wanted[place]
+    return None if count is None or needed is None else count < needed
+
+
+def _with_executors(plant: Plant, found: Sequence[Arrival]) -> Plant:
+    if not found:
+        return plant
+    pending = median(one.pods for one in found)
+    registered = median(one.registered for one in found)
+    return replace(plant, pending=pending, start=max(0.0, registered - pending))
+
+
+# Outages.
+
+
+def _colds(plant: Plant, scene: Scene, measured: Sequence[Measurement]) -> Iterator[float]:
+    for gap, struck in _gaps(measured, EXECUTORS_KILLED):
+        yield gap - plant.pending - plant.start - _first_batch(plant, scene, struck, gap)
+
+
+def _driver_losses(plant: Plant, scene: Scene, measured: Sequence[Measurement]) -> Iterator[float]:
+    for gap, struck in _gaps(measured, DRIVER_KILLED):
+        yield gap - plant.cold - _first_batch(plant, scene, struck, gap)
+
+
+def _executor_losses(
+    plant: Plant, scene: Scene, measured: Sequence[Measurement]
+) -> Iterator[float]:
+    for gap, struck in _gaps(measured, EXECUTOR_KILLED):
+        if struck.executors > 1:
+            ordinary = _ordinary(plant, scene.rate(struck.at), struck.executors)
+            # The others do its work, too: all that is left of the batch takes longer by that.
+            yield gap * (struck.executors - 1) / struck.executors - ordinary / 2
+
+
+def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[tuple[float, Struck]]:
+    """The seconds from each failure of a kind to the first commit after it."""
+    for run in measured:
+        commits = held(run.course.known("committed"))
+        for struck in run.struck:
+            after = (at for at in commits if at is not None and at > struck.at)
+            first = next(after, None)
+            if struck.fault == fault and first is not None:
+                yield first - struck.at, struck
+
+
+def _first_batch(plant: Plant, scene: Scene, struck: Struck, gap: float) -> float:
+    """Seconds of the first batch after an outage, which takes what has come meanwhile, as far as it may."""
+    rows = min(scene.most_rows, scene.rate(struck.at) * (gap + scene.period))
+    return plant.overhead + rows / plant.capacity(max(1, struck.executors))
+
+
+def _ordinary(plant: Plant, rate: float, executors: int) -> float:
+    """Seconds of a batch when nothing is wrong."""
+    capacity = plant.capacity(executors)
+    alone = plant.overhead + rate * plant.period / capacity
+    if alone <= plant.period or rate >= capacity:
+        return alone
+    return plant.overhead / (1 - rate / capacity)

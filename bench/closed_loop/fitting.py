@@ -1,0 +1,93 @@
+"""How fast a job works, from what its batches took.
+
+    seconds = overhead + rows x (1 + contention (n - 1)) / (task rate x busy slots)
+
+by least squares of relative errors, over windows in which n executors did not change and were warm. None of the three
+numbers is negative.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.closed_loop.courses import Course, growth
+from sluice.core.series import NoData
+from sluice.core.simulation.plant import Plant
+
+FITTED = 30.0
+"""Seconds of batches that are summed up to one equation."""
+
+WARM = 90.0
+"""Seconds in which executors must not have changed."""
+
+LEAST_WINDOWS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What a number of warm executors has done in a while."""
+
+    executors: int
+    batches: float
+    rows: float
+    seconds: float
+
+
+def windows(course: Course) -> Iterator[Window]:
+    """The windows in which the executors were as many as registered, warm, and committed something."""
+    size, warm = round(FITTED / course.step), round(WARM / course.step)
+    for driver in course.drivers:
+        columns = [growth(counter) for counter in (driver.batches, driver.rows, driver.seconds)]
+        registered = driver.registered
+        for first in range(warm, len(registered) - size + 1, size):
+            around = set(registered[first - warm : first + size])
+            count = registered[first]
+            if len(around) > 1 or not count:
+                continue
+            batches, rows, seconds = (sum(column[first : first + size]) for column in columns)
+            if batches > 0 and rows > 0 and seconds > 0:
+                yield Window(executors=int(count), batches=batches, rows=rows, seconds=seconds)
+
+
+def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
+    """The plant with the overhead, the task rate and the contention that explain these windows."""
+    if len(found) < LEAST_WINDOWS:
+        return NoData(
+            f"{len(found)} windows of warm batches, and at least {LEAST_WINDOWS} must tell"
+        )
+    plain = replace(plant, task_rate=1.0, contention=0.0)
+    busy = np.array([plain.capacity(one.executors) for one in found])
+    rows = np.array([one.rows for one in found])
+    others = np.array([one.executors - 1.0 for one in found])
+    seconds = np.array([one.seconds for one in found])
+    columns = np.stack(
+        [np.array([one.batches for one in found]), rows / busy, rows / busy * others], axis=1
+    )
+    overhead, work, hindrance = _not_negative(columns / seconds[:, None])
+    if work <= 0:
+        return NoData("batches of more rows took no longer: their capacity cannot be told")
+    return replace(
+        plant,
+        task_rate=float(1 / work),
+        overhead=float(overhead),
+        contention=float(hindrance / work),
+    )
+
+
+def _not_negative(columns: NDArray[np.float64]) -> list[float]:
+    """The least squares solution for ones, none of which is negative: the best of all subsets of three columns."""
+    ones = np.ones(len(columns))
+    best, least = [0.0] * columns.shape[1], np.inf
+    names = range(columns.shape[1])
+    for size in range(1, columns.shape[1] + 1):
+        for kept in combinations(names, size):
+            solved = np.linalg.lstsq(columns[:, kept], ones, rcond=None)[0]
+            misses = float(np.sum((columns[:, kept] @ solved - ones) ** 2))
+            if (solved >= 0).all() and misses < least:
+                best, least = [0.0] * columns.shape[1], misses
+                for place, value in zip(kept, solved.tolist(), strict=True):
+                    best[place] = value
+    return best

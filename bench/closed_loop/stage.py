@@ -1,0 +1,65 @@
+"""What a run needs in the cluster, for as long as it lasts: its own namespaces, operator, Prometheus and Kafka."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from bench.api import find_kubeconfig
+from bench.progress import BenchmarkFailed
+from e2e.support import installing
+from e2e.support.api import Cluster
+from e2e.support.load import Load
+from e2e.support.prometheus import Prometheus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Namespaces of the job, of copies that measure it, and of the operator; and what serves them."""
+
+    cluster: Cluster
+    namespace: str
+    copies: str
+    home: str
+    prometheus: Prometheus
+    load: Load
+
+
+def local_cluster() -> Cluster:
+    """The cluster, which must be up. Raises BenchmarkFailed."""
+    cluster = Cluster(find_kubeconfig())
+    done = cluster.kubectl_process("get", "--raw", "/readyz")
+    if done.returncode:
+        raise BenchmarkFailed(
+            f"the local cluster does not answer ({done.stdout.strip()[-300:]}); `make cluster images` mends it"
+        )
+    return cluster
+
+
+@contextmanager
+def staged(cluster: Cluster) -> Iterator[Stage]:
+    """A stage for the length of a block; names are of this run alone, and all goes with it."""
+    name = f"loop-{secrets.token_hex(3)}"
+    with ExitStack() as stack:
+        places = [f"{name}-jobs", f"{name}-copies"]
+        for place in places:
+            stack.enter_context(installing.namespace(cluster, place))
+        namespace, copies = places
+        installing.give_claim(cluster, namespace)
+        installing.give_definitions(cluster)
+        prometheus = Prometheus(cluster, namespace)
+        stack.callback(prometheus.remove)
+        prometheus.set_up()
+        load = Load(cluster, namespace)
+        load.set_up()
+        home = stack.enter_context(
+            installing.operator(cluster, f"{name}-system", places, prometheus.url)
+        )
+        yield Stage(
+            cluster=cluster,
+            namespace=namespace,
+            copies=copies,
+            home=home,
+            prometheus=prometheus,
+            load=load,
+        )

@@ -1,0 +1,207 @@
+"""The lab beside the cluster: a plant from what was measured, and the same run on it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from bench.closed_loop import aiming, calibrating, fitting, simulating
+from bench.closed_loop.courses import Samples
+from bench.closed_loop.figures import Figures
+from bench.closed_loop.measurements import Cpu, Measurement, Profiled, Struck
+from bench.closed_loop.scene import Scene
+from bench.closed_loop.simulating import Entry
+from sluice.core.deciding.situation import Bounds
+from sluice.core.series import NoData
+from sluice.core.simulation.plant import Plant
+from tests.bench.runs import CALM, SCENE, from_the_lab, measurement, steady
+
+SHORT = Scene(minutes=12, history=30_000)
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[Measurement]:
+    """What would have been seen of a plant that is known: on all executors, and on two, which have a backlog."""
+    few = replace(SHORT, largest=2)
+    small = replace(CALM, bounds=Bounds(smallest=1, largest=2))
+    return [
+        from_the_lab(SHORT, CALM, "static"),
+        replace(from_the_lab(few, small, "static"), struck=()),
+    ]
+
+
+@pytest.fixture(scope="module")
+def plant(measured: list[Measurement]) -> Plant:
+    found = calibrating.calibrated(SHORT, measured)
+    assert not isinstance(found, NoData)
+    return found
+
+
+@pytest.mark.parametrize("executors", range(1, 7))
+def test_calibration_finds_the_capacity_of_the_plant_that_was_measured(
+    plant: Plant, executors: int
+) -> None:
+    assert plant.capacity(executors) == pytest.approx(CALM.capacity(executors), rel=0.05)
+
+
+def test_calibration_finds_how_long_batches_starts_and_outages_take(plant: Plant) -> None:
+    assert plant.overhead == pytest.approx(CALM.overhead, abs=0.05)
+    starting = plant.pending + plant.start
+    assert starting == pytest.approx(CALM.pending + CALM.start, abs=5)
+    assert starting + plant.cold == pytest.approx(CALM.start + CALM.cold, abs=3)
+    assert plant.driver_loss == pytest.approx(CALM.driver_loss, rel=0.1)
+
+
+def test_an_executors_loss_is_what_a_batch_that_it_hit_took_longer() -> None:
+    # At 400 rows/s six executors need 0.4 s and 800 / 600 s for a batch; the next commit came after 25 s, not 1 s.
+    hit = measurement(course=steady(silent=[(300, 320)]))
+    found = calibrating.calibrated(SCENE, [hit])
+    assert not isinstance(found, NoData)
+    assert found.executor_loss == pytest.approx(25 * 5 / 6 - (0.4 + 800 / 600) / 2, abs=0.2)
+
+
+def test_a_calibrated_plant_says_what_the_measured_one_did(
+    measured: list[Measurement], plant: Plant
+) -> None:
+    static = measured[0]
+    entry = Entry(contender="static", struck=static.struck, utilisation=0.6)
+    certain = replace(plant, spread=0.0, noise=0.0)
+    real, lab = (simulating.predicted(SHORT, one, entry, seeds=[1]) for one in (CALM, certain))
+    assert lab.executor_hours == pytest.approx(real.executor_hours, rel=0.05)
+    assert lab.late == pytest.approx(real.late, abs=0.02)
+    for one, other in zip(lab.recoveries, real.recoveries, strict=True):
+        assert one.seconds == pytest.approx(other.seconds, abs=10)
+
+
+def test_batches_of_executors_that_have_just_changed_say_nothing() -> None:
+    course = steady(Scene(minutes=10))
+    (driver,) = course.drivers
+    place = len(driver.registered) // 2
+    changed: Samples = (*driver.registered[:place], *(5.0,) * (len(driver.registered) - place))
+    told = list(fitting.windows(replace(course, drivers=(replace(driver, registered=changed),))))
+    assert {one.executors for one in told} == {5, 6}
+    assert len(told) < len(list(fitting.windows(course)))
+
+
+def test_too_few_batches_make_no_plant() -> None:
+    found = calibrating.calibrated(SCENE, [])
+    assert isinstance(found, NoData)
+    assert "at least" in found.reason
+
+
+def test_what_no_run_has_shown_keeps_its_default() -> None:
+    found = calibrating.calibrated(SCENE, [measurement(struck=())])
+    assert not isinstance(found, NoData)
+    assert found.driver_loss == calibrating.DEFAULTS.driver_loss
+    assert (found.pending, found.start) == (
+        calibrating.DEFAULTS.pending,
+        calibrating.DEFAULTS.start,
+    )
+
+
+def test_missing_executors_come_from_the_shortage_until_all_are_registered() -> None:
+    course = steady()
+    (driver,) = course.drivers
+    place = course.times.index(300.0)
+
+    def short(samples: Samples, length: int) -> Samples:
+        return (*samples[:place], *(5.0,) * length, *samples[place + length :])
+
+    few = replace(driver, registered=short(driver.registered, 6))
+    hit = replace(course, running=short(course.running, 2), drivers=(few,))
+    (arrival,) = calibrating.arrivals(hit)
+    assert (arrival.pods, arrival.registered) == (10, 30)
+
+
+def test_a_driver_that_goes_meanwhile_makes_no_arrival() -> None:
+    course = steady()
+    (driver,) = course.drivers
+    place = course.times.index(300.0)
+    registered = (*driver.registered[:place], 5.0, None, *driver.registered[place + 2 :])
+    assert not list(
+        calibrating.arrivals(replace(course, drivers=(replace(driver, registered=registered),)))
+    )
+
+
+def entry(contender: str, struck: Sequence[Struck] = (), **more: float) -> Entry:
+    return Entry(
+        contender=contender, struck=tuple(struck), utilisation=more.get("utilisation", 0.8)
+    )
+
+
+def lab(contender: str, struck: Sequence[Struck] = (), **more: float) -> Figures:
+    return simulating.predicted(SHORT, CALM, entry(contender, struck, **more), seeds=[1])
+
+
+def strike(fault: str, at: float) -> Struck:
+    return Struck(fault=fault, at=at, executors=6, predicted=None)
+
+
+def test_static_has_all_executors_all_the_time() -> None:
+    found = lab("static")
+    assert found.executor_hours == pytest.approx(SHORT.largest * SHORT.seconds / 3600)
+    assert (found.late, found.live, found.restarts) == (0, 0, 0)
+
+
+def test_an_autoscaler_that_aims_higher_takes_fewer_executors() -> None:
+    assert lab("hpa", utilisation=0.9).executor_hours < lab("hpa", utilisation=0.5).executor_hours
+
+
+@pytest.mark.parametrize("contender", ["phoebe", "sluice"])
+def test_a_policy_pays_for_its_profile(contender: str) -> None:
+    points = tuple((count, CALM.capacity(count)) for count in (1, 3, 6))
+    profile = Profiled(points=points, overhead=0.4, executor_seconds=1800)
+    dear, free = (
+        simulating.predicted(SHORT, CALM, replace(entry(contender), profile=one), seeds=[1])
+        for one in (profile, replace(profile, executor_seconds=0))
+    )
+    assert dear.profile_hours == 0.5
+    assert dear.executor_hours == pytest.approx(free.executor_hours + 0.5)
+    assert dear.executor_hours < lab("static").executor_hours + 0.5
+
+
+def test_the_same_run_has_the_same_figures() -> None:
+    struck = [strike("driver killed", 300)]
+    assert lab("sluice", struck) == lab("sluice", struck)
+
+
+def test_all_executors_lost_are_an_outage_and_one_is_a_delay() -> None:
+    (one,) = lab("static", [strike("executor killed", 300)]).recoveries
+    (everyone,) = lab("static", [strike("all executors killed", 300)]).recoveries
+    assert one.seconds is not None
+    assert everyone.seconds is not None
+    assert one.seconds < CALM.start < everyone.seconds
+
+
+def test_recoveries_are_predicted_of_what_the_models_know() -> None:
+    struck = [strike("driver killed", 200), strike("all executors killed", 500)]
+    driver, everyone = lab("static", struck).recoveries
+    assert driver.predicted is not None
+    assert everyone.predicted is None
+
+
+def with_cpu(aim: float, millicores: float, per_row: float) -> Measurement:
+    """An autoscaled run of six executors, each of which takes so much at rest, and so much for a row per second."""
+    cpu = tuple(
+        Cpu(at=at, executors=6, millicores=millicores + per_row * SCENE.rate(at) / 6)
+        for at in range(180, 2400, 60)
+    )
+    return measurement("hpa", aim=aim, saturated=aim / 0.8, cpu=cpu)
+
+
+def test_an_aim_in_millicores_is_the_load_at_which_executors_take_them() -> None:
+    # At 40 of 110 rows/s an executor takes 10 + 40 x 0.2 = 18 millicores.
+    found = aiming.aimed_utilisation(CALM, SCENE, with_cpu(18, 10, 0.2))
+    assert found == pytest.approx(40 / 110, rel=0.01)
+
+
+def test_without_samples_the_aim_is_the_share_of_the_capacity_that_it_is_of_the_cpu() -> None:
+    assert aiming.aimed_utilisation(CALM, SCENE, measurement("hpa", aim=18.0)) == 0.8
+    assert aiming.aimed_utilisation(CALM, SCENE, measurement("static")) == 0.8
+
+
+def test_the_cpu_of_executors_that_have_just_come_says_nothing_of_the_aim() -> None:
+    run = with_cpu(18, 10, 0.2)
+    wild = tuple(replace(one, executors=5, millicores=900.0) for one in run.cpu[::2])
+    found = aiming.aimed_utilisation(CALM, SCENE, replace(run, cpu=(*run.cpu[1::2], *wild)))
+    assert found == pytest.approx(40 / 110, rel=0.01)
