@@ -56,8 +56,7 @@ def _of_expectations(before: Story, after: Story) -> Iterator[Entry]:
         outcome = one.outcome(after.now.at)
         if outcome is not former.get(one.what, Outcome.AHEAD):
             told = one.told(after.now.at)
-            is_wrong = outcome in (Outcome.LATE, Outcome.MISSING)
-            yield Entry(at=after.now.at, text=told.upper() if is_wrong else told)
+            yield Entry(at=after.now.at, text=told.upper() if outcome.is_wrong else told)
 
 
 def _of_act(story: Story, number: Act) -> Iterator[Entry]:

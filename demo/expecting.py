@@ -20,6 +20,11 @@ class Outcome(StrEnum):
     LATE = "late"
     MISSING = "missing"
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something that was due did not come in its time."""
+        return self in (Outcome.LATE, Outcome.MISSING)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
@@ -55,8 +60,7 @@ def expectations(story: Story) -> tuple[Expectation, ...]:
 
 def is_fine(story: Story) -> bool:
     """Whether all that was due until now came in its time."""
-    wrong = (Outcome.LATE, Outcome.MISSING)
-    return all(one.outcome(story.now.at) not in wrong for one in expectations(story))
+    return not any(one.outcome(story.now.at).is_wrong for one in expectations(story))
 
 
 def _end(story: Story) -> float:

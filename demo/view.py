@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from demo.acts import Act, act, scene
 from demo.chart import chart
 from demo.diary import Entry
-from demo.expecting import Outcome, expectations
+from demo.expecting import expectations
 from demo.looks import Look
 from demo.names import JOB, NAMESPACE
 from demo.numbers import Numbers
@@ -85,7 +85,9 @@ def _recovery(story: Story) -> str:
     if recovery is None:
         return f"{span(story.now.predicted)} if the driver were lost now, by prediction; {target}"
     stages = ", ".join(
-        f"{_STAGES.get(name, name)} {span(at)}" for name, at in recovery.stages.items()
+        f"{words} {span(recovery.stages[name])}"
+        for name, words in _STAGES.items()
+        if name in recovery.stages
     )
     predicted = story.failure.predicted if story.failure is not None else None
     return f"{stages}; {span(predicted)} predicted, {target}"
@@ -104,5 +106,4 @@ _STAGES = {
 def _wrong(story: Story) -> list[str]:
     """What did not come in its time."""
     now = story.now.at
-    wrong = (Outcome.LATE, Outcome.MISSING)
-    return [one.told(now).upper() for one in expectations(story) if one.outcome(now) in wrong]
+    return [one.told(now).upper() for one in expectations(story) if one.outcome(now).is_wrong]

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from bench.closed_loop.courses import Course, held
+from bench.closed_loop.figures import Struck
 from bench.closed_loop.fitting import windows, with_pace
-from bench.closed_loop.measurements import Measurement, Struck
+from bench.closed_loop.measurements import Measurement
 from bench.closed_loop.scene import DRIVER_KILLED, EXECUTOR_KILLED, EXECUTORS_KILLED, Scene
 from sluice.core.deciding.situation import Bounds
 from sluice.core.series import NoData

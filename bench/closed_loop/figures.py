@@ -27,6 +27,28 @@ _NOTHING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Struck:
+    """A failure as it was done: when, to how many executors, and the recovery that the operator predicted then.
+
+    The prediction is of its models in the last decision before; None where they have none for such a failure.
+    """
+
+    fault: str
+    at: float
+    executors: int
+    predicted: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """What a profile has told: pairs of executors and rows per second, the overhead of a batch, and its price."""
+
+    points: tuple[tuple[int, float], ...]
+    overhead: float
+    executor_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
     """A failure: when it struck, the seconds until it was over, and the seconds that were predicted then."""
 
@@ -61,6 +83,34 @@ class Figures:
     def kept(self, target: float) -> int:
         """Recoveries within the target."""
         return sum(recovery.keeps(target) for recovery in self.recoveries)
+
+
+def told(
+    course: Course,
+    scene: Scene,
+    struck: Sequence[Struck],
+    *,
+    restarts: int,
+    profile: Profiled | None,
+) -> Figures:
+    """The figures of one run, of which so many rescales were restarts."""
+    price = profile.executor_seconds / 3600 if profile is not None else 0.0
+    return Figures(
+        late=late_share(course, scene),
+        recoveries=tuple(
+            Recovery(
+                fault=one.fault,
+                at=one.at,
+                seconds=recovery_seconds(course, scene, one.at),
+                predicted=one.predicted,
+            )
+            for one in struck
+        ),
+        executor_hours=executor_hours(course, scene) + price,
+        profile_hours=price,
+        live=max(0, rescales(course, scene) - restarts),
+        restarts=restarts,
+    )
 
 
 def late_share(course: Course, scene: Scene) -> float:

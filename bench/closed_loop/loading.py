@@ -19,7 +19,8 @@ from urllib3.exceptions import HTTPError
 
 from bench.closed_loop import gathering
 from bench.closed_loop.contenders import JOB
-from bench.closed_loop.measurements import Cpu, Struck
+from bench.closed_loop.figures import Struck
+from bench.closed_loop.measurements import Cpu
 from bench.closed_loop.pacing import Pace
 from bench.closed_loop.scene import DRIVER_KILLED, PREDICTED, Scene, Strike
 from bench.closed_loop.stage import Stage

@@ -6,32 +6,10 @@ from typing import Any
 
 from bench.closed_loop import figures
 from bench.closed_loop.courses import Course, DriverCourse, packed, unpacked
-from bench.closed_loop.figures import Figures, Recovery
+from bench.closed_loop.figures import Figures, Profiled, Struck
 from bench.closed_loop.scene import DRIVER_KILLED, Scene
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Struck:
-    """A failure as it was done: when, to how many executors, and the recovery that the operator predicted then.
-
-    The prediction is of its models in the last decision before; None where they have none for such a failure.
-    """
-
-    fault: str
-    at: float
-    executors: int
-    predicted: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profiled:
-    """What a profile has told: pairs of executors and rows per second, the overhead of a batch, and its price."""
-
-    points: tuple[tuple[int, float], ...]
-    overhead: float
-    executor_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +57,6 @@ class Measurement:
     aim: float | None = None
     profile: Profiled | None = None
 
-    @property
-    def profile_hours(self) -> float:
-        """Executor-hours of its profile."""
-        return self.profile.executor_seconds / 3600 if self.profile is not None else 0.0
-
     def away(self, fault: Struck) -> Away | None:
         """What the status tells of a failure; it began when the driver ended, or was seen to have."""
         after = (
@@ -97,23 +70,12 @@ _DRIVER = frozenset(("DriverLoss", "NodeLoss"))
 
 def figures_of(measured: Measurement, scene: Scene) -> Figures:
     """What is told of it."""
-    course = measured.course
-    changes = figures.rescales(course, scene)
-    return Figures(
-        late=figures.late_share(course, scene),
-        recoveries=tuple(
-            Recovery(
-                fault=one.fault,
-                at=one.at,
-                seconds=figures.recovery_seconds(course, scene, one.at),
-                predicted=one.predicted,
-            )
-            for one in measured.struck
-        ),
-        executor_hours=figures.executor_hours(course, scene) + measured.profile_hours,
-        profile_hours=measured.profile_hours,
-        live=max(0, changes - measured.restarts),
+    return figures.told(
+        measured.course,
+        scene,
+        measured.struck,
         restarts=measured.restarts,
+        profile=measured.profile,
     )
 
 

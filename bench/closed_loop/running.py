@@ -11,8 +11,9 @@ from statistics import fmean, median
 from bench import report
 from bench.closed_loop import contenders, gathering, pacing
 from bench.closed_loop.contenders import JOB
+from bench.closed_loop.figures import Profiled
 from bench.closed_loop.loading import Loading, attempted, pause
-from bench.closed_loop.measurements import Account, Away, Measurement, Profiled
+from bench.closed_loop.measurements import Account, Away, Measurement
 from bench.closed_loop.pacing import Pace
 from bench.closed_loop.scene import Scene
 from bench.closed_loop.simulating import TAIL

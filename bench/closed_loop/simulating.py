@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from bench.closed_loop import contenders, figures
 from bench.closed_loop.courses import Course, DriverCourse, Samples
-from bench.closed_loop.figures import Figures, Recovery
-from bench.closed_loop.measurements import Profiled, Struck
+from bench.closed_loop.figures import Figures, Profiled, Struck
 from bench.closed_loop.scene import DRIVER_KILLED, EXECUTORS_KILLED, PREDICTED, Scene
 from sluice.api import convert
 from sluice.core import autoscaling
@@ -66,11 +65,6 @@ class Entry:
     utilisation: float
     profile: Profiled | None = None
 
-    @property
-    def profile_hours(self) -> float:
-        """Executor-hours of its profile."""
-        return self.profile.executor_seconds / 3600 if self.profile is not None else 0.0
-
 
 def predicted(scene: Scene, plant: Plant, entry: Entry, seeds: Sequence[int] = SEEDS) -> Figures:
     """What the lab says of a run, before chance has its way: the figures of several seeds as one."""
@@ -88,24 +82,14 @@ def _figures(scene: Scene, plant: Plant, entry: Entry, seed: int) -> Figures:
         for decided in found.decisions
     )
     foreseen = {round(one.at - prelude, 3): one.predicted for one in reversed(found.struck)}
-    return Figures(
-        late=figures.late_share(course, scene),
-        recoveries=tuple(
-            Recovery(
-                fault=one.fault,
-                at=one.at,
-                seconds=figures.recovery_seconds(course, scene, one.at),
-                predicted=_number(foreseen.get(round(one.at, 3)))
-                if one.fault in PREDICTED
-                else None,
-            )
-            for one in entry.struck
-        ),
-        executor_hours=figures.executor_hours(course, scene) + entry.profile_hours,
-        profile_hours=entry.profile_hours,
-        live=figures.rescales(course, scene) - restarts,
-        restarts=restarts,
-    )
+    struck = [
+        replace(
+            one,
+            predicted=_number(foreseen.get(round(one.at, 3))) if one.fault in PREDICTED else None,
+        )
+        for one in entry.struck
+    ]
+    return figures.told(course, scene, struck, restarts=restarts, profile=entry.profile)
 
 
 def _number(value: float | NoData | None) -> float | None:

@@ -31,21 +31,42 @@ CHILDREN = (
 
 def passthrough(name: str, *, executors: int = 1, **spec: Any) -> Json:
     """The advertisement job that writes each view once, from topic NAME-in to NAME-out."""
-    application = {
+    program = _application(name, "advertisement.py", "--trigger=1 second", "--passthrough")
+    application = {**program, **spec.pop("application", {})}
+    return _job(name, application, executors, **spec)
+
+
+def enrichment(name: str, wait: int = WAIT_MILLISECONDS, /, **scaling: str) -> Json:
+    """A job whose capacity grows with its executors, scaled by the operator; it waits so many milliseconds a record."""
+    waiting = f"--wait-milliseconds={wait}"
+    return _job(
+        name,
+        _application(name, "enrichment.py", "--trigger=2 seconds", waiting),
+        executors=1,
+        slo={"latency": {"bound": "15s"}, "window": "1h"},
+        recovery={"target": "4m"},
+        scaling={**SCALING, **scaling},
+    )
+
+
+def _application(name: str, file: str, *arguments: str) -> Json:
+    """A program of the image, from topic NAME-in to NAME-out."""
+    return {
         "image": IMAGE,
-        "mainFile": "/opt/jobs/advertisement.py",
+        "mainFile": f"/opt/jobs/{file}",
         "arguments": [
             "--bootstrap-servers=$(SLUICE_KAFKA_BOOTSTRAP_SERVERS)",
             "--input-topic=$(SLUICE_KAFKA_TOPICS)",
             f"--output-topic={name}-out",
             "--checkpoint=$(SLUICE_CHECKPOINT_LOCATION)",
-            "--trigger=1 second",
-            "--passthrough",
+            *arguments,
         ],
         "driver": {"memory": "512Mi", "cpuRequest": "100m"},
         "executor": {"cpuRequest": "100m"},
-        **spec.pop("application", {}),
     }
+
+
+def _job(name: str, application: Json, executors: int, **spec: Any) -> Json:
     return {
         "apiVersion": "sluice.dev/v1alpha1",
         "kind": "StreamJob",
@@ -57,38 +78,6 @@ def passthrough(name: str, *, executors: int = 1, **spec: Any) -> Json:
             "sources": [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": [f"{name}-in"]}}],
             "restart": {"initialBackoff": "1s", "maximumBackoff": "5s"},
             **spec,
-        },
-    }
-
-
-def enrichment(name: str, wait: int = WAIT_MILLISECONDS, /, **scaling: str) -> Json:
-    """A job whose capacity grows with its executors, scaled by the operator; it waits so many milliseconds a record."""
-    return {
-        "apiVersion": "sluice.dev/v1alpha1",
-        "kind": "StreamJob",
-        "metadata": {"name": name},
-        "spec": {
-            "application": {
-                "image": IMAGE,
-                "mainFile": "/opt/jobs/enrichment.py",
-                "arguments": [
-                    "--bootstrap-servers=$(SLUICE_KAFKA_BOOTSTRAP_SERVERS)",
-                    "--input-topic=$(SLUICE_KAFKA_TOPICS)",
-                    f"--output-topic={name}-out",
-                    "--checkpoint=$(SLUICE_CHECKPOINT_LOCATION)",
-                    "--trigger=2 seconds",
-                    f"--wait-milliseconds={wait}",
-                ],
-                "driver": {"memory": "512Mi", "cpuRequest": "100m"},
-                "executor": {"cpuRequest": "100m"},
-            },
-            "executors": {"min": 1, "max": 4, "initial": 1, "memory": "512Mi"},
-            "checkpoint": {"claim": CLAIM, "path": name},
-            "sources": [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": [f"{name}-in"]}}],
-            "restart": {"initialBackoff": "1s", "maximumBackoff": "5s"},
-            "slo": {"latency": {"bound": "15s"}, "window": "1h"},
-            "recovery": {"target": "4m"},
-            "scaling": {**SCALING, **scaling},
         },
     }
 

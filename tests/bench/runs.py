@@ -6,7 +6,8 @@ from typing import Any
 
 from bench.closed_loop import simulating
 from bench.closed_loop.courses import Course, DriverCourse, Samples
-from bench.closed_loop.measurements import Account, Measurement, Struck
+from bench.closed_loop.figures import Struck
+from bench.closed_loop.measurements import Account, Measurement
 from bench.closed_loop.scene import Scene
 from bench.closed_loop.simulating import Entry
 from sluice.core.deciding.situation import Bounds

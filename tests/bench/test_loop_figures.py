@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bench.closed_loop import figures, measurements
 from bench.closed_loop.courses import Samples, growth, packed, unpacked
-from bench.closed_loop.figures import Figures, Recovery
-from bench.closed_loop.measurements import Away, Profiled, figures_of
+from bench.closed_loop.figures import Figures, Profiled, Recovery
+from bench.closed_loop.measurements import Away, figures_of
 from tests.bench.runs import SCENE, measurement, steady
 
 WHOLE = SCENE.seconds

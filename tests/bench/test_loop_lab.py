@@ -7,8 +7,8 @@ import pytest
 
 from bench.closed_loop import aiming, calibrating, fitting, simulating
 from bench.closed_loop.courses import Samples
-from bench.closed_loop.figures import Figures
-from bench.closed_loop.measurements import Cpu, Measurement, Profiled, Struck
+from bench.closed_loop.figures import Figures, Profiled, Struck
+from bench.closed_loop.measurements import Cpu, Measurement
 from bench.closed_loop.scene import Scene
 from bench.closed_loop.simulating import Entry
 from sluice.core.deciding.situation import Bounds

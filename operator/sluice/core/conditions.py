@@ -43,6 +43,15 @@ class Condition(StrEnum):
     """The job runs as declared."""
 
 
+class DriverThere(StrEnum):
+    """Reasons of the condition DriverRunning while there is a driver that has started."""
+
+    RUNNING = "Running"
+    AGENT_SILENT = "AgentSilent"
+    STOPPING = "Stopping"
+    NODE_LOST = "NodeLost"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One condition as it is now: `reason` is CamelCase for machines, `message` a sentence."""

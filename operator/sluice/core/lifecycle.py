@@ -24,7 +24,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import newly_chosen, wanted_executors
-from sluice.core.conditions import Condition
+from sluice.core.conditions import Condition, DriverThere
 from sluice.core.drilling import answering
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
 from sluice.core.proving import has_worked
@@ -128,16 +128,12 @@ def _without_driver(
     return Verdict(step=step, record=started, phase=Phase.PENDING)
 
 
-_WAS_THERE = frozenset(("Running", "AgentSilent", "Stopping", "NodeLost"))
-"""Reasons of the condition DriverRunning while there is a driver that has run."""
-
-
 def _with_loss(record: Record, now: datetime) -> Record:
     """Begin to measure when the driver of the last look is gone, and nobody here has asked it to go: somebody has
     deleted its pod, or evicted it.
     """
     was_there = any(
-        claim.type is Condition.DRIVER_RUNNING and claim.reason in _WAS_THERE
+        claim.type is Condition.DRIVER_RUNNING and claim.reason in frozenset(DriverThere)
         for claim in record.conditions
     )
     if not was_there or record.stopping is not None or record.recoveries.present is not None:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from sluice.core import hints, scalingclaims, specclaims
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
+from sluice.core.conditions import Claim, Condition, DriverThere, Status, fails, holds, unknown
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, attained
 from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
@@ -87,16 +87,18 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
     if driver is None or driver.is_over:
         return _no_driver(job, verdict, now)
     if driver.is_overdue(now):
-        return fails(kind, "NodeLost", _told_of_lost_node(job, driver))
+        return fails(kind, DriverThere.NODE_LOST, _told_of_lost_node(job, driver))
     if driver.deleting or record.stopping:
-        return fails(kind, "Stopping", f"The driver stops: {record.stopping or 'asked to'}.")
+        told = f"The driver stops: {record.stopping or 'asked to'}."
+        return fails(kind, DriverThere.STOPPING, told)
     if driver.started is None:
         return _not_started(job, driver)
     if seen.report is None:
         why = seen.silence or "it has not been asked yet"
-        return unknown(kind, "AgentSilent", f"The driver runs; its agent does not answer: {why}.")
+        told = f"The driver runs; its agent does not answer: {why}."
+        return unknown(kind, DriverThere.AGENT_SILENT, told)
     where = f"{driver.name} on {driver.node}, incarnation {driver.incarnation}"
-    return holds(kind, "Running", f"{where}.")
+    return holds(kind, DriverThere.RUNNING, f"{where}.")
 
 
 def _told_of_lost_node(job: StreamJob, driver: DriverPod) -> str:
