@@ -151,6 +151,12 @@ def _use_up_quota_and_kill_driver(field: Field, chance: random.Random) -> None:
         time.sleep(20)
 
 
+def _remove_image_and_kill_driver(field: Field, chance: random.Random) -> None:
+    with field.no_image():
+        _kill_driver(field, chance)
+        time.sleep(20)
+
+
 def _delete_secret_and_kill_driver(field: Field, chance: random.Random) -> None:
     field.cluster.delete("Secret", field.job.namespace, f"{field.job.name}-auth")
     _kill_driver(field, chance)
@@ -197,6 +203,7 @@ FAULTS: Mapping[str, Fault] = {
     "checkpoint read-only": Fault(_break_checkpoint, restarts=True),
     "memory used up": Fault(_use_up_memory, restarts=True),
     "quota used up, driver killed": Fault(_use_up_quota_and_kill_driver, restarts=True),
+    "image removed, driver killed": Fault(_remove_image_and_kill_driver, restarts=True),
     "Secret deleted, driver killed": Fault(_delete_secret_and_kill_driver, restarts=True),
     "Lease taken by hand": Fault(_edit_lease, restarts=True),
     "operator and driver killed": Fault(_both(_kill_operator, _kill_driver), restarts=True),

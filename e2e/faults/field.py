@@ -118,6 +118,18 @@ class Field:
         finally:
             self.cluster.delete("ResourceQuota", self.job.namespace, "used-up")
 
+    @contextmanager
+    def no_image(self) -> Iterator[None]:
+        """The job's machine has no image of it for a while, and can pull none."""
+        images, hidden = ("enter", self.away, "ctr", "images"), f"{IMAGE}-hidden"
+        _cluster(*images, "tag", "--force", IMAGE, hidden)
+        _cluster(*images, "rm", IMAGE)
+        try:
+            yield
+        finally:
+            _cluster(*images, "tag", "--force", hidden, IMAGE)
+            _cluster(*images, "rm", hidden)
+
     def make_checkpoint_read_only(self) -> None:
         """The disk under the checkpoint takes no more, as after an error; the next driver finds it mended."""
         mounted = ("mount", "-o", "remount,bind,ro", CHECKPOINT_MOUNT)

@@ -49,7 +49,7 @@ def duration(text: str) -> timedelta:
 
 
 def format_duration(span: timedelta) -> str:
-    """Write a duration the way people say it: "850ms", "4.2s", "90s", "12m", "3h05m", "2d4h"."""
+    """Write a duration the way people say it: "850ms", "4.2s", "90s", "4m20s", "12m", "3h05m", "2d4h"."""
     seconds = span.total_seconds()
     if seconds < 1:
         return f"{seconds * 1000:.0f}ms"
@@ -57,6 +57,9 @@ def format_duration(span: timedelta) -> str:
         return f"{seconds:.1f}s"
     if seconds < 120:
         return f"{seconds:.0f}s"
+    if seconds < 600:
+        whole, rest = divmod(round(seconds), 60)
+        return f"{whole}m{rest:02d}s" if rest else f"{whole}m"
     minutes = round(seconds / 60)
     hours = minutes // 60
     if minutes < 120:

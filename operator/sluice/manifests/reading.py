@@ -145,7 +145,15 @@ def _last_words(text: str) -> str:
         word = json.loads(text)
         return f"{word['class']}: {word['message']}"
     except (ValueError, KeyError, TypeError):
-        return text.strip()[-_MESSAGE_LIMIT:]
+        return _end_of(text.strip())
+
+
+def _end_of(log: str) -> str:
+    """As many whole lines as there is room for, or as much of the last."""
+    if len(log) <= _MESSAGE_LIMIT:
+        return log
+    _, _, lines = log[-_MESSAGE_LIMIT:].partition("\n")
+    return lines or log[-_MESSAGE_LIMIT:]
 
 
 def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:

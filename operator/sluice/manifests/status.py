@@ -299,7 +299,7 @@ def _condition(claim: Claim) -> Json:
     return {
         "type": str(claim.type),
         "status": str(claim.status),
-        "reason": claim.reason,
+        "reason": str(claim.reason),
         "message": claim.message,
         "observedGeneration": claim.generation,
         "lastTransitionTime": moment_text(claim.since, timespec="seconds"),

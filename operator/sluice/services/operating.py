@@ -276,10 +276,11 @@ class Operator:
 
     def _heard(self, key: JobKey) -> None:
         """An agent has answered, or has not."""
+        # First: nothing that is learned of the answer may keep the job from being looked at.
+        self._queue.add(key)
         self._autoscaler.heard(key)
         self._profiler.heard(key)
         self._autoprofiler.heard(key)
-        self._queue.add(key)
 
     def _has_decided(self, key: JobKey) -> None:
         """There is another decision on a job: copies may have to go for it."""

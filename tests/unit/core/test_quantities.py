@@ -42,6 +42,8 @@ def test_no_duration_of_twenty_characters_leaves_the_calendar(
         (4.2, "4.2s"),
         (90, "90s"),
         (119.4, "119s"),
+        (134, "2m14s"),
+        (240, "4m"),
         (720, "12m"),
         (11_100, "3h05m"),
         (10_790, "3h00m"),
@@ -54,11 +56,11 @@ def test_durations_are_told_the_way_people_say_them(seconds: float, text: str) -
 
 @example(seconds=134.0)
 @given(seconds=st.floats(min_value=0, max_value=10**7))
-def test_a_told_duration_is_at_most_a_fifth_off(seconds: float) -> None:
+def test_a_told_duration_is_at_most_a_twentieth_off(seconds: float) -> None:
     told = quantities.format_duration(timedelta(seconds=seconds))
     if "." not in told:
         off = abs(quantities.duration(told).total_seconds() - seconds)
-        assert off <= max(0.001, 0.2 * seconds)
+        assert off <= max(0.001, 0.05 * seconds)
 
 
 @given(amount=st.integers(1, 10**6), unit=st.sampled_from(["Mi", "Gi"]))

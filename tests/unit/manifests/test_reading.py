@@ -121,6 +121,20 @@ def test_of_a_long_message_the_end_is_kept() -> None:
     assert len(ended.message) == 1000
 
 
+def test_of_a_long_log_no_line_is_told_in_part() -> None:
+    log = "\n".join(f"line {number} of the log" for number in range(200))
+    ended = read(
+        pod(
+            phase="Failed",
+            containerStatuses=state(terminated={"exitCode": 137, "message": log}),
+        )
+    ).ended
+    assert ended is not None
+    first, *_, last = ended.message.splitlines()
+    assert first.startswith("line ")
+    assert last == "line 199 of the log"
+
+
 def test_an_evicted_pod_tells_why_although_no_container_does() -> None:
     ended = read(pod(phase="Failed", reason="Evicted", message="node is low on memory")).ended
     assert ended == Termination(
