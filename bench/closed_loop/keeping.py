@@ -26,12 +26,12 @@ NAME = "closed-loop"
 _REMEDY = "move it away, or take another name with --save-as"
 
 _METHOD = """\
-One Spark job (each row waits as for the answer of another service) on the local cluster, scaled in four ways, one run
-each under the same load and failures. The same job in the lab stands in brackets, with its difference: its plant is
-calibrated from all runs of this table, and what is told of the lab is the middle of {seeds} seeds. `static` has
-{largest} executors all the time. `hpa` is a HorizontalPodAutoscaler on the scale subresource by the CPU of the
-executors; {aim}. `phoebe` and `sluice` are policies of the operator and begin with a profile, whose copies count as
-executors.
+One Spark job (each row waits as for the answer of another service) on the local cluster, scaled in four ways, one
+run each under the same load and failures. The same job in the lab stands in brackets, with its difference: its
+plant is calibrated from all runs of this table, and what is told of the lab is the middle of {seeds} seeds.
+`static` has {largest} executors all the time. `hpa` is a HorizontalPodAutoscaler on the scale subresource by the
+CPU of the executors, which the local cluster looks at every 5 s; {aim}. `phoebe` and `sluice` are policies of the
+operator and begin with a profile, whose copies count as executors.
 
 Time above the bound is the share of windows of 10 s in which less than {share:.0%} of the committed rows were within
 it, or in which nothing was committed for longer than that. A recovery lasts from the failure to the first moment after

@@ -35,7 +35,7 @@ from sluice.core.application import (
     StreamJob,
 )
 from sluice.core.deciding.situation import Mode
-from sluice.core.drilling.records import ANNOTATION as DRILL
+from sluice.core.drilling import records
 from sluice.core.drilling.records import Drills, Victim
 from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import SLICE, Objective
@@ -125,7 +125,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         progress_deadline=quantities.duration(spec.progress_deadline),
         recovery_target=quantities.duration(spec.recovery.target) if spec.recovery else None,
         drills=_drills(spec.recovery),
-        drill=annotations.get(DRILL),
+        drill=_drill(annotations),
         latency=_latency(spec.slo),
         throughput=spec.slo.throughput.minimum if spec.slo and spec.slo.throughput else None,
         scaling=_scaling(spec.scaling),
@@ -266,6 +266,11 @@ def _drills(recovery: Recovery | None) -> Drills:
     declared = recovery.drills
     allowed = frozenset(Victim(victim) for victim in declared.allowed)
     return Drills(allowed=allowed, windows=_windows(declared.windows))
+
+
+def _drill(annotations: Mapping[str, str]) -> str | None:
+    asked = annotations.get(records.ANNOTATION)
+    return asked[: records.LONGEST] if asked is not None else None
 
 
 def _windows(declared: Iterable[ApiWindow]) -> tuple[Window, ...]:

@@ -8,7 +8,15 @@ import pytest
 
 from sluice.core.application import StreamJob
 from sluice.core.conditions import Condition, Status
-from sluice.core.drilling.records import ANNOTATION, VALID, Answer, Drill, Victim, read_drill
+from sluice.core.drilling.records import (
+    ANNOTATION,
+    LONGEST,
+    VALID,
+    Answer,
+    Drill,
+    Victim,
+    read_drill,
+)
 from sluice.core.news import news
 from sluice.core.observations import ExecutorPod, Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Record
@@ -89,6 +97,14 @@ def test_what_is_asked_for_is_read_as_it_was_written(asked: str) -> None:
 )
 def test_what_is_no_drill_is_refused_with_the_remedy(asked: str, says: str) -> None:
     assert says in refusal(drilled(asked))
+
+
+def test_of_what_is_too_long_for_a_drill_only_the_beginning_is_kept() -> None:
+    asked = drilled("driver@" + "x" * 200_000)
+    record = look(asked, RAN, running(asked)).record
+    assert record.drill is not None
+    assert len(record.drill.asked) == LONGEST
+    assert "is no drill" in record.drill.refusal
 
 
 def test_nothing_is_killed_that_the_owner_has_not_allowed() -> None:

@@ -20,7 +20,10 @@ VALID = timedelta(minutes=10)
 CLOCKS_APART = timedelta(minutes=1)
 """How far the clock of who asks may be ahead of the operator's."""
 
-_FORM = re.compile(r"(?P<victim>driver|executor)(/(?P<pod>[a-z0-9.-]{1,253}))?@(?P<at>\S+)")
+_FORM = re.compile(r"(?P<victim>driver|executor)(/(?P<pod>[a-z0-9.-]{1,253}))?@(?P<at>\S{1,40})")
+LONGEST = 320
+"""Characters that a drill may have; what is longer is none, and is told no further than that."""
+
 _REMEDY = "write driver@MOMENT or executor/POD@MOMENT, or use kubectl sluice drill"
 
 
