@@ -90,7 +90,7 @@ class Field:
     def driver_cut_off(self, *ports: int) -> Iterator[None]:
         """The driver reaches none of these ports for a while, whoever listens there."""
         rule = f"tcp dport {{ {', '.join(map(str, ports))} }} drop"
-        inside = _inside(self.driver_pods()[0], "--net")
+        inside = ("nsenter", "--target", str(_first_process(self.driver_pods()[0])), "--net")
         _run(
             *(*inside, "nft", f"add table {_TABLE}; add chain {_TABLE} out {_HOOK};"),
             f"add rule {_TABLE} out {rule}",
@@ -132,8 +132,8 @@ class Field:
 
     def make_checkpoint_read_only(self) -> None:
         """The disk under the checkpoint takes no more, as after an error; the next driver finds it mended."""
-        mounted = ("mount", "-o", "remount,bind,ro", CHECKPOINT_MOUNT)
-        _run(*_inside(self.driver_pods()[0], "--mount"), *mounted)
+        inside = ("mount", "--namespace", str(_first_process(self.driver_pods()[0])))
+        _run(*inside, "-o", "remount,bind,ro", CHECKPOINT_MOUNT)
 
     def use_up_memory(self) -> None:
         """Fill the driver's memory until the kernel kills its JVM."""
@@ -168,10 +168,10 @@ def _cluster(*words: str) -> None:
     _run(sys.executable, "-m", "e2e.cluster", *words)
 
 
-def _inside(pod: Json, namespace: str) -> tuple[str, ...]:
-    """The words before a command that is to run in one of the namespaces of a pod's first process."""
+def _first_process(pod: Json) -> int:
+    """One that has the pod's namespaces."""
     first, *_ = processes.of_pod(pod["metadata"]["uid"]).ids
-    return ("nsenter", "--target", str(first), namespace)
+    return first
 
 
 def _run(*words: str) -> None:
