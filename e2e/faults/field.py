@@ -132,8 +132,8 @@ class Field:
 
     def make_checkpoint_read_only(self) -> None:
         """The disk under the checkpoint takes no more, as after an error; the next driver finds it mended."""
-        inside = ("mount", "--namespace", str(_first_process(self.driver_pods()[0])))
-        _run(*inside, "-o", "remount,bind,ro", CHECKPOINT_MOUNT)
+        process = str(_first_process(self.driver_pods()[0]))
+        _run(sys.executable, "-m", "e2e.faults.remounting", process, CHECKPOINT_MOUNT)
 
     def use_up_memory(self) -> None:
         """Fill the driver's memory until the kernel kills its JVM."""
