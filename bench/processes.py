@@ -10,6 +10,8 @@ from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PROC = Path("/proc")
+_HOLDERS = ("pause", "busybox")
+"""What only holds a pod's namespaces: in most clusters, and in the local one."""
 
 
 class Processes:
@@ -46,7 +48,9 @@ def of_pod(uid: str) -> Processes:
     group = f"pod{uid}"
     return Processes(
         _ids(
-            lambda one: group in _text(one, "cgroup").replace("_", "-") and name_of(one) != "pause"
+            lambda one: (
+                group in _text(one, "cgroup").replace("_", "-") and name_of(one) not in _HOLDERS
+            )
         )
     )
 
