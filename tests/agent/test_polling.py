@@ -12,10 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from sluice.agent import exposition, reading, state
 from sluice.agent.polling import SELDOM, Poller
 from sluice.agent.reading import Query
-from sluice.agent.records import Pace, StateLayout
+from sluice.agent.records import Look, Pace, StateLayout
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
-from tests.agent.building import BEGIN, document, kafka
+from tests.agent.building import BEGIN, KAFKA, document, kafka
 
 WAITING = {"message": "Waiting for next trigger", "isDataAvailable": True, "isTriggerActive": False}
 WORKING = {"message": "Processing new data", "isDataAvailable": True, "isTriggerActive": True}
@@ -413,3 +413,15 @@ def test_a_spark_that_does_not_tell_the_layout_is_believed_by_its_progress(
     program.starts("run-1", "orders").report(run="run-1", stateOperators=[operator])
 
     assert program.query()["state"]["partitions"] == 5
+
+
+def test_rows_that_came_since_the_last_trigger_are_told_with_the_next_poll(
+    program: Program,
+) -> None:
+    java = program.starts("run-1", "orders")
+    java.report(sources=[kafka(0, 100, 120, 100)], rows=100)
+    program.poller.poll()
+    program.poller.deliver(Look("run-1", KAFKA, BEGIN + 5, 300))
+
+    told = program.query()
+    assert (told["backlogRows"], told["leftRows"]) == (200, 20)

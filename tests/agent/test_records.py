@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.agent.records import Activity, Failure, Record
-from tests.agent.building import BEGIN, kafka, trigger
+from sluice.agent.records import Activity, Failure, Look, Record
+from tests.agent.building import BEGIN, KAFKA, kafka, trigger
 
 
 def record(*triggers: dict[str, object]) -> Record:
@@ -45,6 +45,65 @@ def test_a_backlog_from_before_the_first_sample_is_as_long_as_its_arrival_would_
     behind = record(committed(0, 0, 0, 10, 1000), committed(1, 10, 10, 20, 2000))
 
     assert behind.backlog_seconds(BEGIN + 10) == pytest.approx(19.8)
+
+
+def look(at: float, rows: float, run_id: str = "run-1") -> Look:
+    return Look(run_id, KAFKA, BEGIN + at, rows)
+
+
+def test_rows_that_arrive_during_a_batch_are_backlog_though_no_trigger_has_seen_them() -> None:
+    busy = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 200, 200))
+    for at in (12, 22, 32):
+        busy = busy.with_look(look(at, 200 + 10 * (at - 10)))
+
+    assert busy.backlog_rows() == 220
+    assert busy.backlog_seconds(BEGIN + 40) == pytest.approx(30.0)
+    assert busy.arrival_rows_per_second() == 10
+    assert (busy.left_rows(), busy.arrived_rows) == (0, 100)
+
+
+def test_what_arrived_during_a_batch_is_backlog_when_it_is_committed() -> None:
+    busy = record(committed(0, 0, 0, 100, 100))
+    for at in (8, 18, 28):
+        busy = busy.with_look(look(at, 100 + 10 * at))
+    done = busy.with_progress(trigger(seconds=20.0, **committed(1, 10, 100, 200, 200)))
+
+    assert done.backlog_rows() == 180
+    assert done.left_rows() == 0
+    assert done.backlog_seconds(BEGIN + 30) == pytest.approx(20.0)
+
+
+def test_rows_are_counted_and_timed_by_triggers_alone() -> None:
+    batches = committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100)
+    busy = record(batches[0]).with_look(look(9, 100)).with_progress(trigger(**batches[1]))
+    known = record(*batches)
+
+    assert (busy.arrived_rows, busy.curves) == (known.arrived_rows, known.curves)
+    assert busy.latency == known.latency
+
+
+@pytest.mark.parametrize(
+    "older", [look(5, 100), look(12, 150), look(12, 900, "run-0")], ids=["early", "fewer", "other"]
+)
+def test_a_look_from_before_the_last_trigger_or_of_another_run_says_nothing(older: Look) -> None:
+    behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200))
+
+    assert behind.with_look(older).backlog_rows() == behind.backlog_rows() == 40
+
+
+def test_a_look_at_one_source_says_nothing_of_another() -> None:
+    other = {**kafka(0, 50, 50, 50), "description": "KafkaV2[Subscribe[payments]]"}
+    two = record({"sources": [kafka(0, 100, 100, 100), other], "rows": 150})
+
+    assert two.with_look(look(5, 130)).backlog_rows() == 30
+
+
+def test_a_source_that_was_made_anew_is_known_with_its_next_trigger() -> None:
+    before = record(committed(0, 0, 0, 100, 100)).with_look(look(5, 300))
+    anew = before.with_progress(trigger(**committed(1, 10, 0, 20, 50)))
+
+    assert anew.backlog_rows() == 30
+    assert anew.with_look(look(15, 60)).backlog_rows() == 40
 
 
 def test_a_query_that_caught_up_has_a_backlog_of_zero() -> None:
@@ -167,4 +226,5 @@ def test_another_query_under_the_same_name_brings_no_false_arrivals() -> None:
     first = record(committed(0, 0, 0, 100, 100)).with_end(None)
     other = first.with_run("query-2", "run-2", BEGIN + 60)
 
+    assert other.backlog_rows() is None
     assert other.with_progress(trigger(sources=[kafka(0, 9000, 9000)], at=61)).arrived_rows == 0

@@ -7,8 +7,15 @@ import pytest
 
 from sluice.agent.histogram import LONG_BOUNDS, Histogram
 from sluice.agent.latency import Committed, Timing
-from sluice.agent.records import Record
-from sluice.agent.timing import LOOKUPS_PER_SECOND, PAUSE_SECONDS, Timekeeper
+from sluice.agent.records import Look, Record
+from sluice.agent.timing import (
+    LOOK_SECONDS,
+    LOOKS_PER_TURN,
+    LOOKUPS_PER_SECOND,
+    PAUSE_SECONDS,
+    Timekeeper,
+)
+from tests.agent.building import kafka, trigger
 
 SOURCE = "KafkaV2[Subscribe[orders]]"
 
@@ -31,23 +38,38 @@ class Topic:
             for name, times in self.partitions.items()
         }
 
+    def ends(self) -> dict[str, int]:
+        return self.at(float("inf"))
+
     def close(self) -> None:
         self.is_closed = True
 
 
 class Driver:
-    """A timekeeper with its clock, one query on a topic, and the timings that it gave."""
+    """A timekeeper with its clock, one query on a topic, and the timings and looks that it gave."""
 
     def __init__(self, topic: Topic, opened: Callable[[], Topic] | None = None) -> None:
         self.now = 0.0
         self.record = Record(label="orders", name="orders", id="q", run_id="run-1", started_at=0)
         self.timings: list[Timing] = []
+        self.looks: list[Look] = []
         self.keeper = Timekeeper(
             lambda: [self.record],
             lambda *_: (opened or (lambda: topic))(),
-            self.timings.append,
+            self.take,
             now=lambda: self.now,
         )
+
+    def take(self, found: Timing | Look) -> None:
+        if isinstance(found, Look):
+            self.looks.append(found)
+        else:
+            self.timings.append(found)
+
+    def reads(self, *topics: str) -> None:
+        """Let a trigger tell that these topics are read; it has nothing to commit."""
+        told = [{**kafka(0, 1, 1), "description": f"KafkaV2[Subscribe[{one}]]"} for one in topics]
+        self.record = self.record.with_progress(trigger(sources=told, is_batch=False))
 
     def commits(self, batch_id: int, at: float, **ranges: tuple[int, int]) -> None:
         """Let a batch wait, and time goes on until it has settled."""
@@ -128,9 +150,7 @@ def test_many_sources_share_the_lookups_of_a_driver() -> None:
         mine = tuple(replace(batch, run_id=f"run-{number}") for batch in waiting)
         latency = replace(one.record.latency, waiting=mine)
         records.append(replace(one.record, run_id=f"run-{number}", latency=latency))
-    keeper = Timekeeper(
-        lambda: records, lambda *_: topic, keeper_of_many.timings.append, lambda: 99
-    )
+    keeper = Timekeeper(lambda: records, lambda *_: topic, keeper_of_many.take, lambda: 99)
     keeper.turn()
 
     assert len(keeper_of_many.timings) == 20 * 59
@@ -241,6 +261,66 @@ def test_a_record_from_the_future_hides_the_rows_behind_it_and_no_others() -> No
     driver.commits(0, 5.0, a=(0, 5))
 
     assert driver.ages().count == pytest.approx(2)
+
+
+def test_each_source_is_looked_at_every_few_seconds_while_no_trigger_tells_of_it() -> None:
+    topic = Topic({"a": [1.0], "b": [1.0, 2.0]})
+    driver = Driver(topic)
+    driver.reads("orders")
+    for driver.now in (10.0, 10.0 + LOOK_SECONDS / 2, 10.0 + LOOK_SECONDS):
+        driver.keeper.turn()
+        topic.partitions["a"].append(5000.0)
+
+    assert driver.looks == [
+        Look("run-1", SOURCE, 10.0, 3),
+        Look("run-1", SOURCE, 10.0 + LOOK_SECONDS, 5),
+    ]
+
+
+def test_many_sources_are_looked_at_in_turns() -> None:
+    driver = Driver(Topic({"a": [1.0]}))
+    driver.reads(*(f"topic-{number}" for number in range(2 * LOOKS_PER_TURN)))
+    driver.now = 10.0
+    driver.keeper.turn()
+    assert len(driver.looks) == LOOKS_PER_TURN
+    driver.now += LOOK_SECONDS
+    driver.keeper.turn()
+
+    assert len({look.source for look in driver.looks}) == 2 * LOOKS_PER_TURN
+
+
+def test_a_source_that_rests_because_it_asked_much_is_looked_at_all_the_same() -> None:
+    driver = Driver(Topic({"a": [0.0, 3598.0]}))
+    driver.reads("orders")
+    driver.commits(0, 3599.0, a=(0, 1))
+    driver.keeper.turn()
+    driver.now += LOOK_SECONDS
+    driver.keeper.turn()
+
+    assert len(driver.looks) == 2
+
+
+def test_a_look_that_fails_is_taken_again_after_a_pause() -> None:
+    topic = Topic({"a": [1.0]}, fails=True)
+    driver = Driver(topic)
+    driver.reads("orders")
+    for driver.now in (10.0, 10.0 + LOOK_SECONDS):
+        driver.keeper.turn()
+    assert (len(topic.asked), driver.looks) == (1, [])
+
+    topic.fails = False
+    driver.now = 10.0 + PAUSE_SECONDS
+    driver.keeper.turn()
+    assert [look.rows for look in driver.looks] == [1]
+
+
+def test_a_query_that_ended_is_not_looked_at() -> None:
+    driver = Driver(Topic({"a": [1.0]}))
+    driver.reads("orders")
+    driver.record = driver.record.with_end(None)
+    driver.keeper.turn()
+
+    assert driver.looks == []
 
 
 def test_the_client_of_a_query_that_ended_is_closed() -> None:

@@ -36,6 +36,7 @@ STATE: dict[str, Any] = {
             "processedRowsPerSecond": 99.0,
             "backlogRows": 40,
             "backlogSeconds": 1.5,
+            "leftRows": 30,
             "latencySeconds": {"p50": 0.5, "p95": 2.0},
             "state": {"rows": 10, "bytes": 2000, "partitions": 4},
             "batches": [
@@ -109,6 +110,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert query.committed_at == datetime(2026, 3, 1, 11, 59, 59, tzinfo=UTC)
     assert (query.arrival_rate, query.processing_rate, query.backlog_rows) == (100.5, 99.0, 40)
     assert (query.backlog, query.latency["p95"]) == (timedelta(seconds=1.5), 2.0)
+    assert query.left_rows == 30
     assert (query.state_rows, query.state_bytes, query.state_partitions) == (10, 2000, 4)
     assert query.profile == "dropped"
     assert (report.executor_seconds, query.trigger_seconds, query.most_rows) == (81.5, 2.0, 900.0)

@@ -33,7 +33,7 @@ class Backlog:
         telling = query(
             batch_id=len(self._batches),
             committed_at=now,
-            backlog_rows=self.rows,
+            left_rows=self.rows,
             batches=tuple(self._batches[-60:]),
             most_rows=self.most_rows,
             trigger_seconds=self.trigger_seconds,

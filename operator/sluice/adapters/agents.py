@@ -157,6 +157,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
         processing_rate=query.get("processedRowsPerSecond"),
         backlog_rows=query.get("backlogRows"),
         backlog=timedelta(seconds=waiting) if waiting is not None else None,
+        left_rows=query.get("leftRows"),
         latency=query.get("latencySeconds") or {},
         state_rows=state.get("rows"),
         state_bytes=state.get("bytes"),

@@ -1,9 +1,10 @@
 """When rows arrived at a source, from samples of its newest offset.
 
-Each trigger of a query samples how many rows the source has. Between two samples rows are taken to arrive
-evenly, so a row's arrival time is read off the line between them. The alternative, an `observe` of the
-record's timestamp in the user's plan, was tried and rejected: Spark refuses it in continuous queries
-("Continuous processing does not support CollectMetrics operations"), so legal programs would fail.
+Each trigger of a query samples how many rows the source has, which is told when its batch is committed; looks at
+the source itself (`timing`) tell more of the time since then. Between two samples rows are taken to arrive evenly,
+so a row's arrival time is read off the line between them. The alternative, an `observe` of the record's timestamp
+in the user's plan, was tried and rejected: Spark refuses it in continuous queries ("Continuous processing does not
+support CollectMetrics operations"), so legal programs would fail.
 
 Partitions are added up: with uneven lag among partitions the mixed arrival time is right on average only.
 """
@@ -38,6 +39,22 @@ class ArrivalCurve:
         if time <= self.samples[-1][0]:
             return self
         return ArrivalCurve(_thinned(_needed((*self.samples, (time, rows)), needed_from)))
+
+    def with_look(self, time: float, rows: float, needed_from: float | None) -> ArrivalCurve:
+        """Add what was seen outside of a trigger; only a trigger tells that the source was made anew."""
+        is_old = not self.samples or rows < self.samples[-1][1]
+        return self if is_old else self.with_sample(time, rows, needed_from)
+
+    def with_looks_of(self, other: ArrivalCurve, needed_from: float | None) -> ArrivalCurve:
+        """Add the samples of another curve that are later."""
+        found = self
+        for time, rows in other.samples:
+            found = found.with_look(time, rows, needed_from)
+        return found
+
+    def rows(self) -> float | None:
+        """Return how many rows the source had at the last sample."""
+        return self.samples[-1][1] if self.samples else None
 
     def rate(self) -> float | None:
         """Return rows per second over the window, or over the last two samples where it has fewer."""

@@ -13,6 +13,9 @@ from typing import Any
 from sluice.agent import offsets
 
 _DEADLINE_MILLISECONDS = 5000
+_NEVER = 253_402_300_799.0
+"""The last second of the year 9999, than which no record is younger."""
+
 _OUR_PARAMETERS = {
     "client.id": "sluice-agent",
     "default.api.timeout.ms": str(_DEADLINE_MILLISECONDS),
@@ -42,6 +45,10 @@ class OffsetsByTime:
         # Neither a start nor a strategy: a partition without such a record gives its end.
         answer = self._reader.fetchGlobalTimestampBasedOffsets(milliseconds, False, None)
         return offsets.by_partition(self._source, answer.json())
+
+    def ends(self) -> dict[str, int]:
+        """Return where each partition ends now."""
+        return self.at(_NEVER)
 
     def close(self) -> None:
         """Close the client."""

@@ -128,7 +128,7 @@ QUERY_METRICS = (
     QueryMetric(
         "sluice_query_backlog_rows",
         GAUGE,
-        "Rows that had arrived at the last trigger and are not committed",
+        "Rows at the sources that no committed batch has processed",
         lambda record, _: record.backlog_rows(),
     ),
     QueryMetric(

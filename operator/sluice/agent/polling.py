@@ -16,7 +16,7 @@ from sluice.agent import checkpoints, executors, logs, progress, reading
 from sluice.agent.latency import Timing
 from sluice.agent.progress import Progress
 from sluice.agent.reading import Query
-from sluice.agent.records import Failure, Record, StateLayout
+from sluice.agent.records import Failure, Look, Record, StateLayout
 from sluice.agent.snapshot import RUNNING, STARTING, Snapshot
 from sluice.agent.spark import Spark
 from sluice.agent.staff import Staff
@@ -47,6 +47,7 @@ class Poller:
         self._polls = 0
         self._failure_logged = ""
         self._timings: queue.SimpleQueue[Timing] = queue.SimpleQueue()
+        self._looks: queue.SimpleQueue[Look] = queue.SimpleQueue()
         self.snapshot = snapshot
 
     def start(self) -> None:
@@ -72,14 +73,18 @@ class Poller:
             wanted = replace(self.snapshot.executors, target=target)
             self.snapshot = replace(self.snapshot, executors=wanted)
 
-    def deliver(self, timing: Timing) -> None:
-        """Take the timing of a batch, for the next snapshot; from any thread."""
-        self._timings.put(timing)
+    def deliver(self, found: Timing | Look) -> None:
+        """Take the timing of a batch or a look at a source, for the next snapshot; from any thread."""
+        if isinstance(found, Look):
+            self._looks.put(found)
+        else:
+            self._timings.put(found)
 
     def poll(self) -> None:
         """Take a new snapshot."""
         registered = self._registered()
-        records = self._timed(self._records())
+        # A look is older than what a trigger tells of after it.
+        records = self._timed(self._records(self._looked()))
         self._polls += 1
         with self._lock:
             before = self.snapshot
@@ -124,11 +129,15 @@ class Poller:
             return self.snapshot.executors.ids
         return self._staff.look(self._now())
 
-    def _records(self) -> tuple[Record, ...]:
+    def _looked(self) -> tuple[Record, ...]:
+        looks = [self._looks.get() for _ in range(self._looks.qsize())]
+        return tuple(_with_looks(record, looks) for record in self.snapshot.records)
+
+    def _records(self, known: tuple[Record, ...]) -> tuple[Record, ...]:
         exit_code = self._spark.jvm_exit_code()
         if exit_code is not None:
-            return tuple(_lost(record, exit_code) for record in self.snapshot.records)
-        records = {record.label: record for record in self.snapshot.records}
+            return tuple(_lost(record, exit_code) for record in known)
+        records = {record.label: record for record in known}
         all_run = self._spark.learn_queries()
         queries = self._spark.queries()
         reports = self._spark.new_reports(queries)
@@ -217,6 +226,12 @@ def _with_pace(query: Query, record: Record) -> Record:
 def _with_replaced(query: Query, record: Record) -> Record:
     """Tell what a profile has taken from a run; that is known just after the run itself."""
     return record if query.replaced is record.replaced else replace(record, replaced=query.replaced)
+
+
+def _with_looks(record: Record, looks: list[Look]) -> Record:
+    for look in looks:
+        record = record.with_look(look)
+    return record
 
 
 def _with_timings(record: Record, timings: list[Timing], horizon: float) -> Record:

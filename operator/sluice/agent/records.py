@@ -6,6 +6,7 @@ that its counters never go back.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sluice.agent.arrivals import ArrivalCurve
@@ -59,6 +60,16 @@ class Replaced:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How many rows a source of a run had at an instant, asked for outside of its triggers."""
+
+    run_id: str
+    source: str
+    at: float
+    rows: float
+
+
+@dataclass(frozen=True)
 class Activity:
     """What a query does now, in Spark's words, and whether that is work on a batch."""
 
@@ -68,7 +79,11 @@ class Activity:
 
 @dataclass(frozen=True)
 class Record:
-    """One query: who it is, its last trigger and batch, and everything counted so far."""
+    """One query: who it is, its last trigger and batch, and everything counted so far.
+
+    Its sources have `curves` of what triggers saw, by which rows are counted and timed, and the same with what was
+    `seen` since, which tells how it stands now.
+    """
 
     label: str
     name: str | None
@@ -87,6 +102,7 @@ class Record:
     output_rows: float | None = None
     arrived_rows: float | None = None
     curves: tuple[ArrivalCurve, ...] = ()
+    seen: tuple[ArrivalCurve, ...] = ()
     durations: Histogram = field(default_factory=Histogram)
     latency: Latency = field(default_factory=Latency)
     layout: StateLayout | None = None
@@ -101,6 +117,18 @@ class Record:
         record = self._with_arrivals(progress)
         return record._with_batch(progress) if progress.is_batch else record
 
+    def with_look(self, look: Look) -> Record:
+        """Take in how many rows a source has by now; of another run it says nothing."""
+        if self.last is None or self.last.run_id != look.run_id:
+            return self
+        seen = tuple(
+            curve.with_look(look.at, look.rows, source.end)
+            if source.description == look.source
+            else curve
+            for curve, source in self._sources()
+        )
+        return replace(self, seen=seen)
+
     def with_recent(self, batch: Batch) -> Record:
         """Keep what the newest batches cost."""
         return replace(self, recent=(*self.recent[1 - MOST_KEPT :], batch))
@@ -112,7 +140,7 @@ class Record:
 
     def with_run(self, id: str, run_id: str, started_at: float) -> Record:
         """Go on counting in a new run; another query under the same name has offsets of its own."""
-        curves = self.curves if id == self.id else ()
+        is_same = id == self.id
         return replace(
             self,
             id=id,
@@ -120,7 +148,8 @@ class Record:
             started_at=started_at,
             active=True,
             failure=None,
-            curves=curves,
+            curves=self.curves if is_same else (),
+            seen=self.seen if is_same else (),
             newest_event_time=None,
             layout=None,
             pace=None,
@@ -138,24 +167,25 @@ class Record:
         )
 
     def backlog_rows(self) -> float | None:
-        """Return the rows that had arrived at the last trigger and are not committed."""
-        lags = [_lag(source) for source in self.last.sources] if self.last else []
-        known = [lag for lag in lags if lag is not None]
-        return sum(known) if known and len(known) == len(lags) else None
+        """Return the rows at the sources that no committed batch has processed, by the newest sample of each."""
+        return _sum(_waiting(curve.rows(), source) for curve, source in self._sources())
+
+    def left_rows(self) -> float | None:
+        """Return the rows that had arrived when the last trigger began and are not in its batch."""
+        return _sum(_waiting(source.latest, source) for _, source in self._sources())
 
     def backlog_seconds(self, now: float) -> float | None:
-        """Return the age of the oldest row that had arrived at the last trigger and is not committed.
+        """Return the age of the oldest row of the backlog.
 
         Where it arrived before the first sample, fall back on the backlog over the arrival rate.
         """
         backlog = self.backlog_rows()
-        if not backlog or self.last is None:
+        if not backlog:
             return backlog
-        sources = list(enumerate(self.last.sources))
         arrived = [
-            self.curves[index].time_of(source.end or 0.0)
-            for index, source in sources
-            if _lag(source)
+            curve.time_of(source.end or 0.0)
+            for curve, source in self._sources()
+            if _waiting(curve.rows(), source)
         ]
         known = [time for time in arrived if time is not None]
         if len(known) == len(arrived):
@@ -165,9 +195,12 @@ class Record:
 
     def arrival_rows_per_second(self) -> float | None:
         """Return the growth of the sources, whether or not the rows were admitted."""
-        rates = [curve.rate() for curve in self.curves]
-        known = [rate for rate in rates if rate is not None]
-        return sum(known) if known and len(known) == len(rates) else None
+        return _sum(curve.rate() for curve in self.seen)
+
+    def _sources(self) -> list[tuple[ArrivalCurve, SourceProgress]]:
+        """Return each source of the last trigger with its curve; a run of another query has none yet."""
+        sources = self.last.sources if self.last and self.seen else ()
+        return [(self.seen[index], source) for index, source in enumerate(sources)]
 
     def _with_arrivals(self, progress: Progress) -> Record:
         curves = self.curves
@@ -181,7 +214,25 @@ class Record:
         if grown and all(curve.samples for curve in grown):
             growth = sum(_growth(before, grown[index]) for index, before in enumerate(curves))
             arrived = (arrived or 0.0) + growth
-        return replace(self, last=progress, curves=grown, arrived_rows=arrived, in_batch_since=None)
+        return replace(
+            self,
+            last=progress,
+            curves=grown,
+            seen=self._seen_since(grown, progress),
+            arrived_rows=arrived,
+            in_batch_since=None,
+        )
+
+    def _seen_since(
+        self, curves: tuple[ArrivalCurve, ...], progress: Progress
+    ) -> tuple[ArrivalCurve, ...]:
+        """Add to what a trigger saw the looks that came after it: its batch has taken its time."""
+        if len(self.seen) != len(curves):
+            return curves
+        return tuple(
+            curves[index].with_looks_of(self.seen[index], source.end)
+            for index, source in enumerate(progress.sources)
+        )
 
     def _with_batch(self, progress: Progress) -> Record:
         output, newest = progress.output_rows, progress.event_time_max
@@ -205,10 +256,16 @@ class Record:
         return latency
 
 
-def _lag(source: SourceProgress) -> float | None:
-    if source.latest is None or source.end is None:
-        return None
-    return max(0.0, source.latest - source.end)
+def _waiting(rows: float | None, source: SourceProgress) -> float | None:
+    """Return the rows behind the committed ones, of so many at a source."""
+    return None if rows is None or source.end is None else max(0.0, rows - source.end)
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    """Add up what is known of all; nothing, where it is not known of one."""
+    found = list(numbers)
+    known = [number for number in found if number is not None]
+    return sum(known) if known and len(known) == len(found) else None
 
 
 def _committed(progress: Progress, source: SourceProgress, curve: ArrivalCurve) -> Committed:

@@ -100,6 +100,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "processedRowsPerSecond": batch.processed_rows_per_second if batch else None,
         "backlogRows": record.backlog_rows(),
         "backlogSeconds": record.backlog_seconds(now),
+        "leftRows": record.left_rows(),
         "latencySeconds": _latency(latencies),
         "latencyWindowSeconds": latencies.seconds if latencies.histogram.count > 0 else None,
         "watermarkLagSeconds": _lag(record, now),

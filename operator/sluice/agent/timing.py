@@ -1,4 +1,8 @@
-"""Time committed batches by their records' timestamps, in a thread of its own that may wait for brokers.
+"""Time committed batches by their records' timestamps, and look how many rows there are by now.
+
+Both is asked of the brokers, in a thread of its own that may wait for them. A trigger tells the newest offsets when its
+batch is committed, and a long batch hides what arrives meanwhile: so each source is looked at every few seconds, a few
+of them in each turn.
 
 Each batch asks for the instants that lie a bucket's bound before its commit, from the newest back to its
 oldest row, but for none near an instant that is known. How near that is grows with the number of sources,
@@ -9,6 +13,7 @@ its batches; one that cannot be opened, because this Spark has another connector
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,13 +22,18 @@ from typing import Protocol
 from sluice.agent import logs
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Timing
-from sluice.agent.records import Record
+from sluice.agent.records import Look, Record
 from sluice.agent.timeline import AGES, Offsets, Timeline
 
 PERIOD_SECONDS = 1.0
 LOOKUPS_PER_SECOND = 8.0
 PAUSE_SECONDS = 5.0
 _LONGEST_REST_SECONDS = 15.0
+
+LOOK_SECONDS = 2.0
+"""Between two looks at a source."""
+
+LOOKS_PER_TURN = 4
 
 READY_AFTER_SECONDS, SETTLED_AFTER_SECONDS = 1.0, 30.0
 """Producers send records some time after they stamped them: an instant is asked for when most are there,
@@ -36,18 +46,21 @@ class OffsetsByTime(Protocol):
     def at(self, instant: float) -> Offsets:
         """Return the first offset of each partition that is not older."""
 
+    def ends(self) -> Offsets:
+        """Return where each partition ends now."""
+
     def close(self) -> None:
         """Let go of it."""
 
 
 class Timekeeper:
-    """Looks up what the waiting batches of all queries need, and hands out their timings."""
+    """Looks up what the waiting batches of all queries need, and how far the sources are; hands out both."""
 
     def __init__(
         self,
         records: Callable[[], Iterable[Record]],
         open_source: Callable[[str, str], OffsetsByTime],
-        deliver: Callable[[Timing], None],
+        deliver: Callable[[Timing | Look], None],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
@@ -66,14 +79,15 @@ class Timekeeper:
         self._ended.set()
 
     def turn(self) -> None:
-        """Time the batches that wait, and forget the sources of queries that ended."""
+        """Look at sources, time the batches that wait, and forget the sources of queries that ended."""
         records = tuple(self._records())
         waiting = self._waiting(records)
         self._forget_all_but({run for run, _ in waiting} | {r.run_id for r in records if r.active})
+        for look in self._looks(records):
+            self._deliver(look)
         share = LOOKUPS_PER_SECOND / max(1, len(waiting))
         for key, batches in waiting.items():
-            source = self._sources.setdefault(key, _Source(key[1]))
-            for timing in self._timings(source, batches, share):
+            for timing in self._timings(self._source(key), batches, share):
                 self._deliver(timing)
 
     def _loop(self) -> None:
@@ -93,6 +107,30 @@ class Timekeeper:
                 waiting.setdefault((batch.run_id, batch.source), []).append(batch)
         return waiting
 
+    def _looks(self, records: Iterable[Record]) -> Iterator[Look]:
+        """Look at those that were not looked at for longest."""
+        now = self._now()
+        due = [key for key in _read_by(records) if self._source(key).is_due(now)]
+        due.sort(key=lambda key: self._source(key).looked_at)
+        for key in due[:LOOKS_PER_TURN]:
+            look = self._look(key[0], self._source(key))
+            if look is not None:
+                yield look
+
+    def _look(self, run_id: str, source: _Source) -> Look | None:
+        source.looked_at = self._now()
+        if not source.is_open:
+            self._open(source, run_id)
+        try:
+            ends = source.ends()
+        except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
+            self._pause(source, error)
+            return None
+        return Look(run_id, source.name, self._now(), float(sum(ends.values()))) if ends else None
+
+    def _source(self, key: tuple[str, str]) -> _Source:
+        return self._sources.setdefault(key, _Source(key[1]))
+
     def _timings(
         self, source: _Source, batches: list[Committed], lookups_per_second: float
     ) -> Iterator[Timing]:
@@ -100,7 +138,7 @@ class Timekeeper:
         if now < source.rests_until or self._ended.is_set():
             return
         if not source.is_open:
-            self._open(source, batches[0])
+            self._open(source, batches[0].run_id)
         lookups = source.lookups
         for batch in batches:
             try:
@@ -113,18 +151,19 @@ class Timekeeper:
         rest = (source.lookups - lookups) / lookups_per_second
         source.rest(now + min(rest, _LONGEST_REST_SECONDS), now - SETTLED_AFTER_SECONDS)
 
-    def _open(self, source: _Source, batch: Committed) -> None:
+    def _open(self, source: _Source, run_id: str) -> None:
         try:
-            source.open(self._open_source(batch.run_id, batch.source))
+            source.open(self._open_source(run_id, source.name))
         except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for what is not there
             source.open(None)
-            self._warn("Timestamps cannot be looked up; latency is estimated", source.name, error)
+            told = "Offsets cannot be looked up; latency is estimated, backlog that of the last trigger"
+            self._warn(told, source.name, error)
 
     def _pause(self, source: _Source, error: Exception) -> None:
         source.rests_until = self._now() + PAUSE_SECONDS
         if not source.is_failing:
             source.is_failing = True
-            self._warn("Kafka does not tell timestamps now; asking again", source.name, error)
+            self._warn("Kafka does not tell offsets now; asking again", source.name, error)
 
     def _warn(self, message: str, source: str, error: Exception) -> None:
         if not self._ended.is_set():
@@ -137,6 +176,18 @@ class Timekeeper:
             self._sources.pop(key).close()
 
 
+def _read_by(records: Iterable[Record]) -> list[tuple[str, str]]:
+    """Return the sources whose partitions the last triggers of running queries told, each once."""
+    last = [record.last for record in records if record.active and record.last is not None]
+    found = [
+        (trigger.run_id, source.description)
+        for trigger in last
+        for source in trigger.sources
+        if source.ends
+    ]
+    return list(dict.fromkeys(found))
+
+
 class _Source:
     """One source of one run of a query: its reader, and what is known of its past."""
 
@@ -147,12 +198,24 @@ class _Source:
         self.is_failing = False
         self.is_open = False
         self.lookups = 0
+        self.looked_at = -math.inf
         self._reader: OffsetsByTime | None = None
         self._timeline = Timeline()
 
     def open(self, reader: OffsetsByTime | None) -> None:
         """Use a reader from now on, or none if there can be none."""
         self.is_open, self._reader = True, reader
+
+    def is_due(self, now: float) -> bool:
+        """Tell whether it is time for another look; much asking of the past is no reason to wait."""
+        is_paused = self.is_failing and now < self.rests_until
+        return now >= self.looked_at + LOOK_SECONDS and not is_paused
+
+    def ends(self) -> Offsets:
+        """Return where its partitions end now; nothing without a reader."""
+        ends = {} if self._reader is None else self._reader.ends()
+        self.is_failing = False
+        return ends
 
     def ages(self, batch: Committed, spacing: float) -> Histogram:
         """Look up what the batch needs, from its commit back, and time it."""

@@ -46,7 +46,7 @@ QUERY_METRICS = (
     ),
     _query.gauge(
         "sluice_query_backlog_rows",
-        "Rows that had arrived at the last trigger and are not committed",
+        "Rows at the sources that no committed batch has processed",
     ),
     _query.gauge(
         "sluice_query_backlog_seconds",

@@ -192,7 +192,9 @@ def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str,
     if query.committed_at is None or not query.backlog_rows:
         return None
     age = now - query.committed_at
-    if age <= deadline:
+    # Rows that came just now, or that wait for the trigger, hold up nothing.
+    waited = age if query.backlog is None else min(age, query.backlog)
+    if waited <= deadline + timedelta(seconds=query.trigger_seconds or 0.0):
         return None
     rows = f"{query.backlog_rows:.0f} rows waiting"
     return "NoBatch", f"Query {query.name!r}: last batch {format_duration(age)} ago with {rows}."

@@ -126,6 +126,35 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "6m ago with 120 rows waiting"),
     ),
+    "a query to which rows have come just now is fine": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(
+                    committed_at=NOW - timedelta(hours=6),
+                    backlog_rows=120.0,
+                    backlog=timedelta(seconds=2),
+                )
+            ),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "a query whose rows wait for its trigger is fine": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(
+                    committed_at=NOW - timedelta(minutes=9),
+                    backlog_rows=120.0,
+                    backlog=timedelta(minutes=9),
+                    trigger_seconds=600.0,
+                )
+            ),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
     "a query that stands because nothing comes is fine": (
         Observed(
             driver=driver(JOB),

@@ -80,15 +80,18 @@ def throughput(processed: Measured, arrived: Measured, minimum: float) -> Verdic
     return _good_if(processed >= min(minimum, arrived) * (1 - SLACK))
 
 
-def freshness(age: Measured, backlog: Measured, oldest: float) -> Verdict:
-    """Judge the age of the last committed batch; with nothing to do, an old one is fresh."""
-    if backlog == 0.0:
+def freshness(age: Measured, waiting: Measured, oldest: float) -> Verdict:
+    """Judge the age of the last committed batch; an old one is fresh as long as no row has waited for longer.
+
+    `waiting` are the seconds that the oldest row waits; 0 if none does.
+    """
+    if not isinstance(waiting, NoData) and waiting <= oldest:
         return Verdict.GOOD
     if isinstance(age, NoData):
         return Verdict.UNKNOWN
     if age <= oldest:
         return Verdict.GOOD
-    return Verdict.UNKNOWN if isinstance(backlog, NoData) else Verdict.BAD
+    return Verdict.UNKNOWN if isinstance(waiting, NoData) else Verdict.BAD
 
 
 def availability(active: Measured) -> Verdict:

@@ -58,7 +58,7 @@ class Batches:
         upto = max((batch.end for batch in (*self.saturated, *self.rest)), default=0.0)
         told = look(report, None, percentile=0.5, cores=1).scrape.batches
         new = tuple(batch for batch in told if batch.end > upto)
-        if all(query.backlog_rows is None for query in report.queries):
+        if all(query.left_rows is None for query in report.queries):
             # The next report tells of these batches again.
             return self
         found = replace(
@@ -102,10 +102,10 @@ def is_certain(reading: Reading) -> bool:
 
 def _waits(query: QueryReport) -> bool:
     """Whether the next batch can be full, too. Rows that arrive during a batch are no backlog."""
-    waiting = query.backlog_rows or 0.0
+    left = query.left_rows or 0.0
     if query.most_rows is not None:
-        return waiting >= FULL * query.most_rows
-    return waiting > 0
+        return left >= FULL * query.most_rows
+    return left > 0
 
 
 def _warm(batches: Sequence[BatchReport], executors: int) -> tuple[BatchReport, ...]:

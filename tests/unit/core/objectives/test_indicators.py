@@ -101,20 +101,22 @@ def test_throughput_with_a_minimum_of_1000_rows_a_second(
 
 
 @pytest.mark.parametrize(
-    ("age", "backlog", "verdict"),
+    ("age", "waiting", "verdict"),
     [
-        (60.0, 5.0, GOOD),
-        (61.0, 5.0, BAD),
+        (60.0, 80.0, GOOD),
+        (61.0, 80.0, BAD),
+        (61.0, 60.0, GOOD),
         (61.0, 0.0, GOOD),
         (61.0, NOTHING, UNKNOWN),
         (59.0, NOTHING, GOOD),
-        (NOTHING, 5.0, UNKNOWN),
+        (NOTHING, 61.0, UNKNOWN),
+        (NOTHING, 5.0, GOOD),
     ],
 )
 def test_freshness_of_a_minute(
-    age: float | NoData, backlog: float | NoData, verdict: Verdict
+    age: float | NoData, waiting: float | NoData, verdict: Verdict
 ) -> None:
-    assert indicators.freshness(age, backlog, 60) is verdict
+    assert indicators.freshness(age, waiting, 60) is verdict
 
 
 @pytest.mark.parametrize(("active", "verdict"), [(2.0, GOOD), (0.0, BAD), (NOTHING, UNKNOWN)])

@@ -102,7 +102,7 @@ def test_batches_are_counted_once_however_often_they_are_told() -> None:
 
 def test_another_driver_begins_anew() -> None:
     found = Batches().with_report(told(of_rows(*SIZES)))
-    again = report(query(batches=(batch(0, 1, 100),), backlog_rows=1e6), incarnation=2)
+    again = report(query(batches=(batch(0, 1, 100),), left_rows=1e6), incarnation=2)
     assert len(found.with_report(again).saturated) == 1
 
 
