@@ -16,8 +16,8 @@ class DriverCourse:
     """What one driver has told at each moment of a course.
 
     `rows`, `batches` and `seconds` (of batches) count what was committed; `timed` counts the rows of known latency,
-    `within` those of them within the bound. `backlog` are rows that waited behind the last batch, `committed` is when
-    that was committed, `registered` the executors that could be given tasks.
+    `within` those of them within the bound. `backlog` are rows that had arrived and were not committed, `committed` is
+    when the last batch was, `registered` the executors that could be given tasks.
     """
 
     rows: Samples

@@ -14,13 +14,13 @@ from statistics import fmean, median
 
 from bench.closed_loop.courses import Course, Samples, held
 from bench.closed_loop.scene import Scene
-from sluice.core.recoveries import CALM, USUAL
+from sluice.core.recoveries import CALM, usual_rows
 
 WINDOW = 10.0
 """Seconds."""
 
 BEFORE = 60.0
-"""Seconds before a failure that say how many rows usually wait."""
+"""Seconds before a failure that say how many rows usually wait, in seconds of arrivals."""
 
 _NOTHING = 1e-6
 """Shares of rows are counted in histograms, and so never quite exactly."""
@@ -168,14 +168,14 @@ def _usual(course: Course, scene: Scene, at: float, commits: Samples) -> list[bo
     """At which samples all was as before a failure."""
     times, backlog = course.times, held(course.known("backlog"))
     before = [
-        rows
+        rows / scene.rate(moment)
         for moment, rows in zip(times, backlog, strict=True)
-        if rows is not None and at - BEFORE <= moment < at
+        if rows is not None and at - BEFORE <= moment < at and scene.rate(moment)
     ]
     most = max(before, default=0.0)
     timed, within = course.grown("timed"), course.grown("within")
     return [
-        (backlog[place] or 0.0) <= max(most, USUAL * scene.rate(moment))
+        (backlog[place] or 0.0) <= usual_rows(most, scene.rate(moment))
         and within[place] >= scene.share * timed[place] - _NOTHING
         and not _is_silent(course, scene, place, commits)
         for place, moment in enumerate(times)

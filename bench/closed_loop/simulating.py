@@ -198,7 +198,7 @@ def _driver(
     batches = found.batches
     committed = np.searchsorted([batch.end for batch in batches], times, side="right")
     rows = [batch.rows for batch in batches]
-    waited = [_arrived(found, batch.start) - batch.upto for batch in batches]
+    upto = np.concatenate([[0.0], [batch.upto for batch in batches]])[committed]
 
     def counted(numbers: Sequence[float]) -> Samples:
         return tuple(np.concatenate([[0.0], np.cumsum(numbers)])[committed].tolist())
@@ -212,15 +212,15 @@ def _driver(
         seconds=counted([batch.seconds for batch in batches]),
         timed=counted(rows),
         within=counted([_within(found, scene, batch) for batch in batches]),
-        backlog=last([max(0.0, number) for number in waited]),
+        backlog=tuple(np.maximum(0.0, _arrived(found, times) - upto).tolist()),
         committed=last([batch.end - prelude for batch in batches]),
         registered=registered,
     )
 
 
-def _arrived(found: Run, at: float) -> float:
+def _arrived(found: Run, times: Numbers) -> Numbers:
     rows = found.arrivals.rows
-    return float(np.interp(at, np.arange(len(rows)), rows))
+    return np.interp(times, np.arange(len(rows)), rows)
 
 
 def _within(found: Run, scene: Scene, batch: Batch) -> float:

@@ -93,6 +93,13 @@ def test_as_many_rows_as_waited_before_are_usual() -> None:
     assert figures.recovery_seconds(steady(waiting=lambda _: 20_000.0), SCENE, 1000) == 5
 
 
+def test_rows_that_come_and_go_with_batches_are_usual_at_their_highest() -> None:
+    def waiting(at: float) -> float:
+        return 30_000.0 if 1000 < at <= 1050 else 1_000.0 * (at // 5 % 4)
+
+    assert figures.recovery_seconds(steady(waiting=waiting), SCENE, 1000) == 55
+
+
 def test_a_recovery_whose_end_is_not_seen_has_no_length() -> None:
     course = steady(waiting=lambda at: 20_000.0 if at > 1000 else 0.0)
     assert figures.recovery_seconds(course, SCENE, 1000) is None

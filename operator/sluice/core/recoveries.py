@@ -16,6 +16,9 @@ Spark itself replaces a lost executor, so that is measured only of drills, whose
     connected  as many executors were registered at the driver
     committed  a batch was committed since it was detected
     caught up  all of that, and no more rows waited than usual
+
+How many rows wait rises and falls with each batch, by a trigger's period and more, and grows with the load. So what is
+usual is the highest lag of late, in seconds of arrivals: the rows over those that arrive in a second.
 """
 
 from collections.abc import Iterable
@@ -34,8 +37,11 @@ CALM = timedelta(seconds=10)
 USUAL = 5.0
 """A lag of so many seconds of arrivals is usual for any job."""
 
-FADING = 0.95
-"""What each look leaves of the highest lag so far, so that an old peak does not stay usual."""
+VARYING = 1.25
+"""So many times the highest lag of late is usual, too: one batch is not like the other."""
+
+HALVED = timedelta(minutes=5)
+"""The time in which the highest lag so far is halved, so that an old peak does not stay usual."""
 
 
 class Cause(StrEnum):
@@ -66,8 +72,9 @@ LONGEST_RESTART = timedelta(minutes=10)
 class Recovery:
     """One of them; the moments that have not come yet are None.
 
-    `incarnation` is the first driver that may end it. `calm_since` is when the lag came back to the usual. `drilled` is
-    the incarnation that a drill has hit; 0 if it was no drill.
+    `incarnation` is the first driver that may end it. `usual_lag` was the highest one before, in seconds of arrivals;
+    `calm_since` is when the lag came back to the usual. `drilled` is the incarnation that a drill has hit; 0 if it was
+    no drill.
     """
 
     cause: Cause
@@ -78,6 +85,7 @@ class Recovery:
     connected: datetime | None = None
     committed: datetime | None = None
     caught_up: datetime | None = None
+    usual_lag: float = 0.0
     calm_since: datetime | None = None
     drilled: int = 0
 
@@ -103,12 +111,16 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recoveries:
-    """The present one, the last ones with the newest last, how many there were, and the lag that is usual in rows."""
+    """The present one, the last ones with the newest last, and how many there were.
+
+    `usual_lag` is the highest lag of late, in seconds of arrivals, as of the report of `seen_at`.
+    """
 
     present: Recovery | None = None
     past: tuple[Recovery, ...] = ()
     count: int = 0
     usual_lag: float = 0.0
+    seen_at: datetime | None = None
 
     def begun(
         self, cause: Cause, incarnation: int, began: datetime, now: datetime, *, drilled: int = 0
@@ -132,6 +144,7 @@ class Recoveries:
             incarnation=incarnation,
             began=min(began, now),
             detected=now,
+            usual_lag=self.usual_lag,
             drilled=drilled,
         )
         return replace(self, present=present)
@@ -156,25 +169,35 @@ class Recoveries:
 
     def seen(self, seen: Observed, now: datetime) -> "Recoveries":
         """What one look shows."""
-        lag = _lag(seen.report)
         if self.present is None:
-            usual = max(lag or 0.0, self.usual_lag * FADING)
-            return replace(self, usual_lag=usual) if lag is not None else self
-        present = _advanced(self.present, seen, self.usual_lag, now)
+            return self if seen.report is None else self._with_lag_of(seen.report)
+        present = _advanced(self.present, seen, now)
         if present.caught_up is None:
             return replace(self, present=present)
-        past = (*self.past, replace(present, calm_since=None))[-KEPT:]
+        past = (*self.past, replace(present, usual_lag=0.0, calm_since=None))[-KEPT:]
         return replace(self, present=None, past=past, count=self.count + 1)
+
+    def _with_lag_of(self, report: AgentReport) -> "Recoveries":
+        lag, last = _lag(report), self.seen_at or report.at
+        if lag is None:
+            return self
+        faded = self.usual_lag * 0.5 ** (max(timedelta(0), report.at - last) / HALVED)
+        return replace(self, usual_lag=max(lag, faded), seen_at=max(last, report.at))
+
+
+def usual_rows(usual_lag: float, arriving: float) -> float:
+    """The most rows that are no unusual lag while so many arrive in a second."""
+    return max(VARYING * usual_lag, USUAL) * arriving
 
 
 def _is_only_short_of_staff(recovery: Recovery) -> bool:
     return recovery.keeps_driver and recovery.committed is not None
 
 
-def _advanced(recovery: Recovery, seen: Observed, usual: float, now: datetime) -> Recovery:
+def _advanced(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:
     driver, report = seen.driver, seen.report
     if recovery.keeps_driver:
-        return _restaffed(recovery, seen, usual, now)
+        return _restaffed(recovery, seen, now)
     if driver is None or driver.incarnation < recovery.incarnation or driver.started is None:
         return recovery
     recovery = replace(recovery, started=recovery.started or driver.started)
@@ -186,10 +209,10 @@ def _advanced(recovery: Recovery, seen: Observed, usual: float, now: datetime) -
         recovery = replace(recovery, committed=_first_commit(report, driver.started))
     if recovery.committed is None:
         return recovery
-    return _calmed(recovery, report, usual, now)
+    return _calmed(recovery, report, now)
 
 
-def _restaffed(recovery: Recovery, seen: Observed, usual: float, now: datetime) -> Recovery:
+def _restaffed(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:
     """The same for a lost executor of a driver that goes on."""
     driver, report = seen.driver, seen.report
     if driver is None or driver.incarnation != recovery.incarnation:
@@ -206,13 +229,13 @@ def _restaffed(recovery: Recovery, seen: Observed, usual: float, now: datetime) 
         recovery = replace(recovery, committed=_commit_since(report, recovery.detected))
     if recovery.connected is None or recovery.committed is None:
         return replace(recovery, calm_since=None)
-    return _calmed(recovery, report, usual, now)
+    return _calmed(recovery, report, now)
 
 
-def _calmed(recovery: Recovery, report: AgentReport, usual: float, now: datetime) -> Recovery:
+def _calmed(recovery: Recovery, report: AgentReport, now: datetime) -> Recovery:
     """It is over when the lag has been usual for long enough."""
     assert recovery.committed is not None
-    if not _is_usual(report, usual):
+    if not _is_usual(report, recovery.usual_lag):
         return replace(recovery, calm_since=None)
     since = recovery.calm_since or max(report.at, recovery.committed)
     is_over = now - since >= CALM
@@ -238,14 +261,23 @@ def _first_commit(report: AgentReport, started: datetime) -> datetime | None:
     return max((at for at in commits if at > started), default=report.at)
 
 
-def _is_usual(report: AgentReport, usual: float) -> bool:
-    lag = _lag(report)
-    arriving = _sum(query.arrival_rate for query in report.queries) or 0.0
-    return lag is None or lag <= max(usual, USUAL * arriving)
+def _is_usual(report: AgentReport, usual_lag: float) -> bool:
+    rows = _waiting(report)
+    return rows is None or rows <= usual_rows(usual_lag, _arriving(report))
 
 
-def _lag(report: AgentReport | None) -> float | None:
-    return None if report is None else _sum(query.backlog_rows for query in report.queries)
+def _lag(report: AgentReport) -> float | None:
+    """In seconds of arrivals; None where that is not known, as where nothing arrives."""
+    rows, arriving = _waiting(report), _arriving(report)
+    return None if rows is None or not arriving else rows / arriving
+
+
+def _waiting(report: AgentReport) -> float | None:
+    return _sum(query.backlog_rows for query in report.queries)
+
+
+def _arriving(report: AgentReport) -> float:
+    return _sum(query.arrival_rate for query in report.queries) or 0.0
 
 
 def _sum(numbers: Iterable[float | None]) -> float | None:

@@ -260,6 +260,7 @@ def _recovery(recovery: Recovery) -> Json:
             "cause": str(recovery.cause),
             "incarnation": recovery.incarnation,
             "drilled": recovery.drilled or None,
+            "usualLag": round(recovery.usual_lag, 3) or None,
             "began": moment_text(recovery.began),
             **{name: round(value, 3) for name, value in told.items() if value is not None},
         }
@@ -290,6 +291,7 @@ def _read_recovery(told: Mapping[str, Any]) -> Recovery | None:
         cause=Cause(told["cause"]),
         incarnation=told.get("incarnation", 0),
         drilled=told.get("drilled", 0),
+        usual_lag=told.get("usualLag", 0.0),
         began=began,
         **moments,
     )

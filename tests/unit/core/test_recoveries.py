@@ -2,9 +2,11 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from sluice.core.observations import Observed, PodPhase, Termination
 from sluice.core.record import Record
-from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
+from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries, usual_rows
 from tests.support.jobs import NOW, driver, job, query, report
 from tests.unit.core.test_lifecycle import look
 
@@ -34,6 +36,15 @@ def running(
 def killed() -> Recoveries:
     """A driver that was killed at NOW and noticed two seconds later."""
     return Recoveries().begun(Cause.DRIVER_LOSS, 2, NOW, at(2))
+
+
+def lagging(*rows: float, every: float = 5) -> Recoveries:
+    """What is usual after looks at so many rows, the last of them now; ten arrive in a second."""
+    known = Recoveries()
+    for place, lag in enumerate(rows, 1 - len(rows)):
+        told = report(query(backlog_rows=lag, arrival_rate=10.0), at=at(place * every))
+        known = known.seen(Observed(report=told), at(place * every))
+    return known
 
 
 def test_a_recovery_ends_when_the_lag_stays_usual() -> None:
@@ -69,11 +80,31 @@ def test_a_lag_that_rises_again_is_no_end() -> None:
 
 
 def test_a_lag_that_was_usual_before_is_usual_again() -> None:
-    before = Recoveries().seen(Observed(report=report(query(backlog_rows=5000.0))), NOW)
-    known = before.begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    known = lagging(5000.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
     for seconds in (20, 20 + CALM.total_seconds()):
         known = known.seen(running(seconds, lag=4000.0, committed=19.0), at(seconds))
     assert known.past[0].total == 20
+    assert known.past[0].usual_lag == 0, "it is over"
+
+
+def test_a_lag_that_rises_and_falls_with_batches_is_usual_at_its_highest() -> None:
+    known = lagging(*[100.0, 200.0, 300.0] * 20)
+    assert 29 < known.usual_lag <= 30
+    known = known.begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds, lag in ((20, 800.0), (25, 310.0), (30, 120.0), (35, 340.0)):
+        known = known.seen(running(seconds, lag=lag, committed=19.0), at(seconds))
+    assert known.past[0].total == 25
+
+
+def test_as_many_seconds_of_arrivals_are_usual_when_the_load_has_risen() -> None:
+    assert usual_rows(20.0, 30.0) == 3 * usual_rows(20.0, 10.0)
+
+
+def test_an_old_peak_does_not_stay_usual_however_often_it_is_looked_at() -> None:
+    often = lagging(600.0, *[0.0] * 60)
+    seldom = lagging(600.0, 0.0, every=300)
+    assert often.usual_lag == pytest.approx(seldom.usual_lag)
+    assert seldom.usual_lag == pytest.approx(30)
 
 
 def test_a_source_without_offsets_has_caught_up_with_its_first_batch() -> None:

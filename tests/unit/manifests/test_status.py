@@ -75,6 +75,7 @@ def recoveries(draw: st.DrawFn) -> Recovery:
         incarnation=draw(numbers),
         began=began,
         detected=began + draw(after),
+        usual_lag=float(draw(numbers)),
         calm_since=None,
         drilled=draw(numbers),
         **{moment: began + pause for moment, pause in reached.items() if pause is not None},

@@ -94,6 +94,10 @@ class RecoveryStatus(Model):
     drilled: int | None = Field(
         None, description="The incarnation that a drill has hit; absent if it was no drill."
     )
+    usual_lag: float | None = Field(
+        None,
+        description="The most rows that waited before, in seconds of arrivals; of the one that goes on.",
+    )
     began: str = Field(description="When the driver ended, or was asked to stop.")
     detection: float | None = Field(None, description="Until the operator saw it.")
     container: float | None = Field(None, description="Until the next driver's container ran.")
@@ -190,8 +194,10 @@ class StreamStatus(Model):
         None, description="Rows per second that arrive at the sources."
     )
     processing_rate: float | None = Field(None, description="Rows per second that are processed.")
-    lag_rows: int | None = Field(None, description="Rows that wait at the sources.")
-    lag_seconds: float | None = Field(None, description="Age of the oldest row that waits.")
+    lag_rows: int | None = Field(
+        None, description="Rows at the sources that no committed batch has processed."
+    )
+    lag_seconds: float | None = Field(None, description="Age of the oldest of them.")
     latency_p50: float | None = Field(None, description="Median latency of a record, in seconds.")
     latency_p95: float | None = Field(
         None, description="The 95th percentile of the latency, in seconds."
