@@ -186,13 +186,15 @@ def _bucket(seconds: float) -> int:
 
 
 HUNG = """
-import time
+import os, time
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
-rows = spark.readStream.format("rate").option("rowsPerSecond", 10).load()
+rows = (spark.readStream.format("kafka").option("subscribe", os.environ["SLUICE_KAFKA_TOPICS"])
+        .option("kafka.bootstrap.servers", os.environ["SLUICE_KAFKA_BOOTSTRAP_SERVERS"])
+        .option("startingOffsets", "earliest").load())
 def write(batch, number):
     batch.count()
-    if number == 3:
+    if number == 1:
         time.sleep(3600)
 query = (rows.writeStream.foreachBatch(write).queryName("hung").trigger(processingTime="1 second")
          .option("checkpointLocation", "/checkpoint/hung").start())
@@ -200,9 +202,11 @@ query.awaitTermination()
 """
 
 
-def test_a_hung_query_makes_no_progress_while_its_pod_runs(
-    cluster: Cluster, namespace: str, operator: str
+def test_of_a_hung_query_it_is_told_that_it_makes_no_progress_and_exactly_what_waits(
+    cluster: Cluster, namespace: str, operator: str, prometheus: Prometheus, load: Load
 ) -> None:
+    load.create_topic("hung-in")
+    load.send("hung-in", rate=RATE, records=100)
     program = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -218,7 +222,7 @@ def test_a_hung_query_makes_no_progress_while_its_pod_runs(
             "containers": [{"name": "driver", "volumeMounts": [mount]}],
         }
     }
-    body = passthrough("hung", progressDeadline="10s", sources=[])
+    body = passthrough("hung", progressDeadline="10s")
     body["spec"]["application"] |= {
         "mainFile": "/opt/program/hung.py",
         "arguments": [],
@@ -226,12 +230,16 @@ def test_a_hung_query_makes_no_progress_while_its_pod_runs(
     }
     with running(cluster, namespace, body) as job:
         job.wait_until_ready()
+        load.send("hung-in", rate=RATE, records=523)
         stuck = job.wait(
             "the deadline",
             lambda resource: condition(resource, "Progressing")["status"] == "False",
             seconds=60,
         )
         assert condition(stuck, "Progressing")["reason"] == "BatchStuck"
+        job.wait("lag", lambda resource: resource["status"]["stream"]["lagRows"] == 523, seconds=60)
+        backlog = f'sum(sluice_query_backlog_rows{{namespace="{namespace}",job="hung"}})'
+        wait_for("the metric", lambda: prometheus.value(backlog) == 523, seconds=60)
         assert condition(stuck, "Ready")["status"] == "False"
         driver = job.driver()
         assert driver is not None
