@@ -182,13 +182,8 @@ def _away_for_too_long(job: StreamJob, record: Record, now: datetime) -> str | N
 
 def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str, str] | None:
     """Why a query makes no progress, as reason and message; None if it does, or has nothing to do."""
-    if query.in_batch_since is not None and now - query.in_batch_since > deadline:
-        took = format_duration(now - query.in_batch_since)
-        text = (
-            f"Query {query.name!r}: the batch in flight has run for {took}, longer than "
-            f"spec.progressDeadline {format_duration(deadline)}"
-        )
-        return "BatchStuck", f"{text}."
+    if query.in_batch_since is not None:
+        return _stuck(query.name, now - query.in_batch_since, deadline)
     if query.committed_at is None or not query.backlog_rows:
         return None
     age = now - query.committed_at
@@ -198,6 +193,16 @@ def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str,
         return None
     rows = f"{query.backlog_rows:.0f} rows waiting"
     return "NoBatch", f"Query {query.name!r}: last batch {format_duration(age)} ago with {rows}."
+
+
+def _stuck(query: str, took: timedelta, deadline: timedelta) -> tuple[str, str] | None:
+    if took <= deadline:
+        return None
+    text = (
+        f"Query {query!r}: the batch in flight has run for {format_duration(took)}, longer than "
+        f"spec.progressDeadline {format_duration(deadline)}"
+    )
+    return "BatchStuck", f"{text}."
 
 
 def _metrics(seen: Observed, now: datetime) -> Claim:

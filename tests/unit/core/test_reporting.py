@@ -126,6 +126,20 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "6m ago with 120 rows waiting"),
     ),
+    "a query with a batch in flight is judged by that": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(
+                    committed_at=NOW - timedelta(minutes=6),
+                    backlog_rows=120.0,
+                    in_batch_since=NOW - timedelta(minutes=4),
+                )
+            ),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "The last committed batch"),
+    ),
     "a query to which rows have come just now is fine": (
         Observed(
             driver=driver(JOB),
