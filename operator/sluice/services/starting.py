@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Chosen, sized
 from sluice.core.steps import StartDriver
-from sluice.errors import Conflict, InvalidSpec
+from sluice.errors import Conflict, InvalidSpec, SluiceError
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
 from sluice.ports import (
@@ -95,6 +95,8 @@ class Starter:
         self._fleet.see_pod(pod)
         uid: str = pod["metadata"]["uid"]
         await self._guard(job, uid, lambda budget: self._have(budget, incarnation))
+        if incarnation > 1:
+            await self._sweep(job.key, incarnation)
         return None
 
     async def guard(self, job: StreamJob, driver_uid: str) -> None:
@@ -115,6 +117,22 @@ class Starter:
             # A quota must not keep the job from being looked after; a drain just does not wait for it.
             log.warning("evictions of the driver are not refused: %s", error)
         self._guarded[job.key] = driver_uid
+
+    async def _sweep(self, key: JobKey, incarnation: int) -> None:
+        """Delete executors of former drivers. Kubernetes' own collection misses some after an outage of the API server:
+        the next driver's pod has the name of the owner that went.
+        """
+        former = self._cluster.each(
+            PODS, key.namespace, selector=names.executor_selector(key), metadata_only=True
+        )
+        try:
+            async for pod in former:
+                metadata = pod["metadata"]
+                if metadata["labels"].get(names.INCARNATION_LABEL) != str(incarnation):
+                    uid = metadata["uid"]
+                    await self._cluster.delete(PODS, key.namespace, metadata["name"], uid=uid)
+        except SluiceError as error:
+            log.warning("executors of former drivers may be left: %s", error)
 
     async def _make(self, job: StreamJob, incarnation: int) -> Json:
         """The pod, after all that it needs."""

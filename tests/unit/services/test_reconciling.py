@@ -213,6 +213,28 @@ async def test_a_failed_driver_is_recorded_removed_and_followed_after_its_pause(
 
 
 @in_virtual_time
+async def test_executors_that_a_former_driver_has_left_behind_go_when_the_next_one_starts() -> None:
+    async with world() as here:
+        await started(here)
+        left = pods.executor("clicks", "clicks-1-exec-3")
+        for pod in (left, pods.executor("orders", "orders-1-exec-1")):
+            pod["metadata"]["labels"][names.INCARNATION_LABEL] = "1"
+            here.cluster.put(PODS, pod)
+        young = pods.executor("clicks", "clicks-2-exec-1")
+        young["metadata"]["labels"][names.INCARNATION_LABEL] = "2"
+        here.cluster.put(PODS, young)
+        here.ends()
+        await here.look()
+        here.gone()
+        pause = await here.look()
+        assert pause is not None
+        await asyncio.sleep(pause)
+        await here.look()
+        deleted = [write for write in here.cluster.writes if write.startswith("delete")]
+        assert deleted == ["delete pods/clicks-driver", "delete pods/clicks-1-exec-3"]
+
+
+@in_virtual_time
 async def test_suspending_records_the_stop_and_deletes_that_pod_by_its_uid() -> None:
     async with world() as here:
         await started(here)
