@@ -314,13 +314,16 @@ def test_a_look_that_fails_is_taken_again_after_a_pause() -> None:
     assert [look.rows for look in driver.looks] == [1]
 
 
-def test_a_query_that_ended_is_not_looked_at() -> None:
-    driver = Driver(Topic({"a": [1.0]}))
+def test_a_query_that_ended_is_not_looked_at_until_its_next_run_has_told_of_its_sources() -> None:
+    topic = Topic({"a": [1.0]})
+    driver = Driver(topic)
     driver.reads("orders")
     driver.record = driver.record.with_end(None)
     driver.keeper.turn()
+    driver.record = driver.record.with_run("q", "run-2", 1.0)
+    driver.keeper.turn()
 
-    assert driver.looks == []
+    assert (driver.looks, topic.asked) == ([], [])
 
 
 def test_the_client_of_a_query_that_ended_is_closed() -> None:

@@ -177,13 +177,13 @@ class Timekeeper:
 
 
 def _read_by(records: Iterable[Record]) -> list[tuple[str, str]]:
-    """Return the sources whose partitions the last triggers of running queries told, each once."""
-    last = [record.last for record in records if record.active and record.last is not None]
+    """Return the sources of whose partitions the present runs have told, each once."""
+    last = [(record.run_id, record.last) for record in records if record.active and record.last]
     found = [
-        (trigger.run_id, source.description)
-        for trigger in last
+        (run_id, source.description)
+        for run_id, trigger in last
         for source in trigger.sources
-        if source.ends
+        if source.ends and trigger.run_id == run_id
     ]
     return list(dict.fromkeys(found))
 

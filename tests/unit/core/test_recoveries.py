@@ -6,7 +6,7 @@ import pytest
 
 from sluice.core.observations import Observed, PodPhase, Termination
 from sluice.core.record import Record
-from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries, usual_rows
+from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
 from tests.unit.core.test_lifecycle import look
 
@@ -18,14 +18,19 @@ def at(seconds: float) -> datetime:
 
 
 def running(
-    seconds: float, *, lag: float | None, committed: float | None, started: float = 5
+    seconds: float,
+    *,
+    lag: float | None,
+    committed: float | None,
+    started: float = 5,
+    arriving: float = 10,
 ) -> Observed:
     """The second driver as it is seen so many seconds after NOW."""
     told = query(
         batch_id=8 if committed is not None else None,
         committed_at=None if committed is None else at(committed),
         backlog_rows=lag,
-        arrival_rate=10.0,
+        arrival_rate=arriving,
     )
     pod = driver(job(), incarnation=2, started=at(started))
     return Observed(
@@ -96,8 +101,12 @@ def test_a_lag_that_rises_and_falls_with_batches_is_usual_at_its_highest() -> No
     assert known.past[0].total == 25
 
 
-def test_as_many_seconds_of_arrivals_are_usual_when_the_load_has_risen() -> None:
-    assert usual_rows(20.0, 30.0) == 3 * usual_rows(20.0, 10.0)
+def test_under_a_load_that_has_risen_as_many_seconds_of_arrivals_are_usual() -> None:
+    known = lagging(200.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds in (20, 31):
+        looked = running(seconds, lag=700.0, committed=19.0, arriving=30.0)
+        known = known.seen(looked, at(seconds))
+    assert known.past[0].total == 20
 
 
 def test_an_old_peak_does_not_stay_usual_however_often_it_is_looked_at() -> None:
