@@ -291,13 +291,13 @@ _SCALING = Row(
         ),
         Panel(
             title="Recovery, expected and measured",
-            description="How long a lost driver would take now at the worst moment of the horizon, what was expected "
-            "when one was last lost, how long the last recovery took, and the target.",
+            description="How long a lost driver would take now, as likely more as less, and at the worst moment of the "
+            "horizon, which is planned with; what was likely when one was last lost, how long the last recovery took, "
+            "and the target.",
             queries=(
-                Query(f"max(sluice_job_expected_recovery_seconds{_JOB})", "expected now"),
-                Query(
-                    f"max(sluice_job_last_loss_expected_recovery_seconds{_JOB})", "expected then"
-                ),
+                Query(f"max(sluice_job_likely_recovery_seconds{_JOB})", "likely now"),
+                Query(f"max(sluice_job_expected_recovery_seconds{_JOB})", "planned with"),
+                Query(f"max(sluice_job_last_loss_likely_recovery_seconds{_JOB})", "likely then"),
                 Query(f"max(sluice_job_last_recovery_seconds{_CAUGHT_UP})", "measured"),
                 Query(f"max(sluice_job_recovery_target_seconds{_JOB})", "target"),
             ),

@@ -70,7 +70,8 @@ class Event:
 class Look:
     """One look, so many seconds after the story began. Rates are rows per second, times seconds; None is not known.
 
-    `decision` is the reason of the newest decision, `predicted` the recovery from a lost driver that it expects.
+    `decision` is the reason of the newest decision, `predicted` the likely recovery from a driver that is lost now,
+    `planned` the one at worst that the decision plans with.
     """
 
     at: float
@@ -85,6 +86,7 @@ class Look:
     lag_rows: float | None = None
     decision: str = ""
     predicted: float | None = None
+    planned: float | None = None
     chosen: Chosen | None = None
     recovering: Recovery | None = None
     recovered: tuple[Recovery, ...] = ()
@@ -120,7 +122,8 @@ def read(objects: Iterable[Json], numbers: Numbers, at: float) -> Look:
         latency_p95=stream.get("latencyP95"),
         lag_rows=stream.get("lagRows"),
         decision=printable(decision.get("reason", "")),
-        predicted=decision.get("expectedRecovery"),
+        predicted=decision.get("likelyRecovery"),
+        planned=decision.get("expectedRecovery"),
         chosen=_chosen(job.get("chosen")),
         recovering=_recovery(recoveries["present"]) if "present" in recoveries else None,
         recovered=tuple(_recovery(one) for one in recoveries.get("past", ())),

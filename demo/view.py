@@ -83,7 +83,9 @@ def _numbers(story: Story, width: int) -> list[str]:
 def _recovery(story: Story) -> str:
     recovery, target = story.recovery, f"target {story.promise.target}"
     if recovery is None:
-        return f"{span(story.now.predicted)} if the driver were lost now, by prediction; {target}"
+        now = story.now
+        likely = f"{span(now.predicted)} if the driver were lost now, by prediction"
+        return f"{likely}, {span(now.planned)} at worst; {target}"
     stages = ", ".join(
         f"{words} {span(recovery.stages[name])}"
         for name, words in _STAGES.items()

@@ -33,7 +33,7 @@ OBSERVED = {"mode": "Observe", "interval": "10s"}
 EMPTY_WHILE_HEALTHY = (
     # Somebody must have failed, or nothing is wrong:
     "sluice_operator_reconcile_errors_total",
-    "sluice_job_last_loss_expected_recovery_seconds",
+    "sluice_job_last_loss_likely_recovery_seconds",
     'stage="caughtUp"',
 )
 """What panels ask for that is not there while nothing goes wrong."""
@@ -42,6 +42,7 @@ EMPTY_WITHOUT_PRESSURE = (
     # A light load says nothing of the capacity, nor of what follows from it, and asks for no other executors:
     "sluice_job_capacity_rows_per_second",
     "sluice_job_expected_latency_seconds",
+    "sluice_job_likely_recovery_seconds",
     "sluice_job_expected_recovery_seconds",
     'outcome="kept"',
 )

@@ -30,7 +30,7 @@ from e2e.faults.field import Field, sending
 from e2e.support.api import Json, wait_for
 from e2e.support.jobs import Job
 from sluice.core.deciding.storing import record_from_data
-from sluice.core.learning.foreseeing import foreseen_recovery
+from sluice.core.foreseen import likely_recovery
 from sluice.core.modelling.downtime import Cause
 from sluice.core.series import NoData
 from sluice.errors import CorruptState
@@ -162,7 +162,7 @@ class Loading:
             return None
         cause = Cause.DRIVER_LOSS if fault == DRIVER_KILLED else Cause.EXECUTOR_LOSS
         situation = record_from_data(list(decisions.values())[-1]).situation
-        found = foreseen_recovery(situation, situation.forecast, cause)
+        found = likely_recovery(situation, cause)
         return None if isinstance(found, NoData) else round(found, 1)
 
 

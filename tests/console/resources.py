@@ -91,6 +91,7 @@ def scaled(name: str = "clicks", mode: str = "Approve", **changes: Any) -> Json:
         "keptBy": "mode: 4 executors wait for an approval",
         "pending": "20260301T115800Z",
         "expectedLatency": 3.2,
+        "likelyRecovery": 46.5,
         "expectedRecovery": 71.5,
     }
     past = {

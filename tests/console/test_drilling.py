@@ -44,7 +44,7 @@ def pod(name: str, role: str) -> Json:
 @pytest.fixture
 def shop(cluster: FakeCluster) -> FakeCluster:
     """A job that may be drilled, and its pods."""
-    cluster.stores(drillable(decision={"expectedRecovery": 71.5}))
+    cluster.stores(drillable(decision={"likelyRecovery": 71.5, "expectedRecovery": 99.0}))
     for name, role in (("clicks-driver", "driver"), *((name, "executor") for name in EXECUTORS)):
         cluster.objects.put(PODS, pod(name, role))
     return cluster

@@ -19,7 +19,11 @@ def test_the_status_of_the_job_is_read() -> None:
         incarnation=2,
         executors={"wanted": 3, "running": 2},
         stream={"arrivalRate": 140.5, "latencyP95": 3.1, "lagRows": 12},
-        decision={"reason": "3 executors will do", "expectedRecovery": 131.2},
+        decision={
+            "reason": "3 executors will do",
+            "likelyRecovery": 131.2,
+            "expectedRecovery": 160.0,
+        },
         chosen={"executors": 3, "decision": "d", "path": "Live", "at": ""},
         conditions=[{"type": "Ready", "status": "True", "message": "It runs."}],
     )
@@ -27,6 +31,7 @@ def test_the_status_of_the_job_is_read() -> None:
     assert (found.wanted, found.running, found.incarnation) == (3, 2, 2)
     assert (found.arriving, found.latency_p95, found.lag_rows) == (140.5, 3.1, 12)
     assert (found.decision, found.predicted) == ("3 executors will do", 131.2)
+    assert found.planned == 160.0
     assert found.chosen is not None
     assert (found.chosen.executors, found.chosen.path) == (3, "Live")
     assert found.is_ready

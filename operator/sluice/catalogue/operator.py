@@ -102,9 +102,14 @@ EXPECTED_LATENCY = _job.gauge(
     "sluice_job_expected_latency_seconds",
     "Latency, at the objective's percentile, that the newest decision expects",
 )
+LIKELY_RECOVERY = _job.gauge(
+    "sluice_job_likely_recovery_seconds",
+    "Recovery from a driver that is lost now, as likely more as less, by what was learned",
+)
 EXPECTED_RECOVERY = _job.gauge(
     "sluice_job_expected_recovery_seconds",
-    "Recovery from a lost driver that the newest decision expects, at the worst moment of its horizon",
+    "Recovery from a lost driver that the newest decision plans with: at the worst moment of its horizon, under the "
+    "upper forecast",
 )
 DECISIONS = _job.counter(
     "sluice_job_decisions_total",
@@ -132,8 +137,8 @@ CAPACITY = _job.gauge(
     "bound",
 )
 PREDICTED_RECOVERY = _job.gauge(
-    "sluice_job_last_loss_expected_recovery_seconds",
-    "Recovery that was expected when a driver was last lost, to compare with the last recovery",
+    "sluice_job_last_loss_likely_recovery_seconds",
+    "Recovery that was likely when a driver was last lost, to compare with the last recovery",
 )
 SLO_OBJECTIVE = _job.gauge(
     "sluice_job_slo_objective_ratio", "Share of the time in which the bounds are to hold"
@@ -177,6 +182,7 @@ JOB_METRICS: tuple[Metric, ...] = (
     EXECUTORS_DESIRED,
     EXECUTORS_DECIDED,
     EXPECTED_LATENCY,
+    LIKELY_RECOVERY,
     EXPECTED_RECOVERY,
     DECISIONS,
     RESCALES,

@@ -93,7 +93,7 @@ def plan(cluster: Cluster, namespace: str, name: str, victim: Victim, pod: str |
     _require_no_profile(cluster, job)
     chosen = _driver(cluster, job) if victim is Victim.DRIVER else _executor(cluster, job, pod)
     assert declared.recovery_target is not None, "what may be drilled is below it"
-    expected = job.part("decision").get("expectedRecovery") if victim is Victim.DRIVER else None
+    expected = job.part("decision").get("likelyRecovery") if victim is Victim.DRIVER else None
     return Plan(
         job=declared,
         victim=victim,

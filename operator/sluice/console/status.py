@@ -203,7 +203,8 @@ def _decision(sight: Sight) -> Iterator[Line]:
 
 _EXPECTED = {
     "latency": "expectedLatency",
-    "recovery of a lost driver": "expectedRecovery",
+    "likely recovery of a lost driver": "likelyRecovery",
+    "recovery at worst": "expectedRecovery",
     "smallest recovery target that can be kept": "smallestRecovery",
 }
 

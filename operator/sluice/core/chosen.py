@@ -12,6 +12,7 @@ from sluice.core.modelling.rescaling import Path
 class Decided:
     """The newest decision: its id, when it was made, for how many executors, and while which driver ran.
 
+    `likely_recovery` are the seconds that a recovery from a driver that is lost then takes, as likely more as less.
     `pending` is the id by which a person can approve what is wanted.
     """
 
@@ -20,6 +21,7 @@ class Decided:
     before: int
     incarnation: int
     decision: Decision
+    likely_recovery: float | None = None
     pending: str | None = None
 
     @property

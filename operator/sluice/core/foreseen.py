@@ -1,4 +1,5 @@
-"""What was foreseen of a job when it was decided about: its load in a while, and what its present executors can do.
+"""What was foreseen of a job when it was decided about: its load in a while, what its present executors can do, and how
+long a recovery would take.
 
 A few numbers that are told as metrics, to be compared with what then came. The forecast itself, and the models, are in
 the situation; that is far too large to be kept for each job.
@@ -7,10 +8,16 @@ the situation; that is far too large to be kept for each job.
 from dataclasses import dataclass
 
 from sluice.core.deciding.situation import Forecast, Situation
-from sluice.core.series import NoData
+from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.load import Load, constant_load, load
+from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
+from sluice.core.series import Measured, NoData
 
 AHEAD = 300.0
 """Seconds from the decision until the moment whose load is told; the shortest horizon may be less."""
+
+REPLAYED = 240
+"""Samples of history that a replay can need: an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +56,36 @@ def _capacity(situation: Situation) -> Band | None:
         return None
     estimate = fitted.estimate(situation.executors)
     return Band(rate=estimate.value, low=estimate.low, high=estimate.high)
+
+
+def likely_recovery(situation: Situation, cause: Cause) -> Measured:
+    """The seconds in which the job as it is would recover from a failure now, as likely more as less.
+
+    What a policy plans with is longer, because it has a promise to keep: a failure at the worst moment of its horizon,
+    under the upper forecast, with a downtime that most are below.
+    """
+    capacity, arrival = situation.models.capacity.fitted(), situation.observed.arrival
+    if isinstance(capacity, NoData):
+        return capacity
+    if isinstance(arrival, NoData):
+        return arrival
+    age, batching = situation.observed.commit_age, situation.batching
+    outage = Outage(
+        downtime=situation.models.downtimes.of(cause).quantile(0.5),
+        interval=0.0 if isinstance(age, NoData) else max(0.0, age),
+    )
+    pace = Pace(
+        capacity=capacity.rate(situation.executors),
+        overhead=batching.overhead,
+        period=batching.period,
+        most_rows=batching.most_rows,
+    )
+    recovery = predicted_recovery(_coming(situation, arrival), outage, pace)
+    return recovery.seconds if isinstance(recovery, Recovered) else NoData(recovery.reason)
+
+
+def _coming(situation: Situation, arrival: float) -> Load:
+    forecast = situation.forecast
+    ahead = [] if isinstance(forecast, NoData) else zip(forecast.times, forecast.rates, strict=True)
+    found = load([*situation.history[-REPLAYED:], (0.0, arrival), *ahead])
+    return constant_load(arrival) if isinstance(found, NoData) else found

@@ -53,9 +53,11 @@ def recovery(job: StreamJob, seen: Observed) -> Claim:
     if decision is None or decision.expected_recovery is None:
         return unknown(kind, "NotPredicted", "No recovery has been predicted yet.")
     if decision.expected_recovery > seconds:
-        text = f"A lost driver would take {decision.expected_recovery:.0f} s now, the target is {seconds:.0f} s"
+        text = f"A lost driver would take {decision.expected_recovery:.0f} s at worst, the target is {seconds:.0f} s"
         return holds(kind, "NotAtThisSize", f"{text}: more executors are needed.")
-    return holds(kind, "Feasible", f"A lost driver would take {decision.expected_recovery:.0f} s.")
+    return holds(
+        kind, "Feasible", f"A lost driver would take {decision.expected_recovery:.0f} s at worst."
+    )
 
 
 def _idle(job: StreamJob, seen: Observed) -> str:

@@ -180,6 +180,7 @@ def _decision(decided: Decided) -> Json:
         "keptBy": f"{decision.veto.guard}: {decision.veto.reason}" if decision.veto else None,
         "pending": decided.pending,
         "expectedLatency": _rounded(decision.expected_latency),
+        "likelyRecovery": _rounded(decided.likely_recovery),
         "expectedRecovery": _rounded(decision.expected_recovery),
         "smallestRecovery": _rounded(decision.smallest_recovery),
     }

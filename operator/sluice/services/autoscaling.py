@@ -20,9 +20,10 @@ from sluice.core.deciding.policies.named import FORECASTING
 from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.storing import Record as Stored
 from sluice.core.forecasting.forecast import Forecast
-from sluice.core.foreseen import foreseen
+from sluice.core.foreseen import foreseen, likely_recovery
 from sluice.core.learning.remembering import recalled
 from sluice.core.learning.watching import HISTORY, Watcher
+from sluice.core.modelling.downtime import Cause
 from sluice.core.profiling.records import Point
 from sluice.core.record import Record
 from sluice.core.series import NoData
@@ -275,8 +276,16 @@ def _decided(course: Course, decision: Decision, situation: Situation, now: date
         before=situation.executors,
         incarnation=course.sight.incarnation if course.sight is not None else 0,
         decision=decision,
+        likely_recovery=_likely_recovery(situation, decision),
         pending=_pending(course.decided, decision, situation, id),
     )
+
+
+def _likely_recovery(situation: Situation, decision: Decision) -> float | None:
+    """With the executors that are decided upon: it is compared with what comes after."""
+    rescaled = replace(situation, executors=decision.executors)
+    found = likely_recovery(rescaled, Cause.DRIVER_LOSS)
+    return None if isinstance(found, NoData) else found
 
 
 def _pending(

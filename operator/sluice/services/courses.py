@@ -72,7 +72,7 @@ class Tally:
 class Course:
     """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
 
-    `predicted_recovery` is what was expected when a driver was last lost, in seconds. `taught` are the uids of the
+    `predicted_recovery` is what was likely when a driver was last lost, in seconds. `taught` are the uids of the
     profiles whose points are among what was learned, the newest last. `share` is the CPU that the executors of the
     present driver were given while they ran, if they were.
     """
@@ -162,7 +162,7 @@ class Course:
                 pass  # the agent's reports tell of executors, however they were lost
             case Away.DRIVER_LOSS | Away.NODE_LOSS:
                 if self.decided is not None:
-                    self.predicted_recovery = self.decided.decision.expected_recovery
+                    self.predicted_recovery = self.decided.likely_recovery
                 self.watcher.failed(Cause.DRIVER_LOSS, at)
             case _:
                 self.watcher.failed(Cause.RESCALE_RESTART, at)

@@ -1,11 +1,16 @@
 """The few numbers that are kept of a forecast and of a model."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Forecast, Models
-from sluice.core.foreseen import AHEAD, Band, Foreseen, foreseen
+from sluice.core.foreseen import AHEAD, Band, Foreseen, foreseen, likely_recovery
+from sluice.core.modelling.downtime import Cause, Downtimes
 from sluice.core.series import NoData
-from tests.unit.core.deciding.situations import PER_EXECUTOR, steady
+from tests.unit.core.deciding.situations import MODELS, PER_EXECUTOR, flat, steady
 
 
 def growing(*times: float) -> Forecast:
@@ -40,3 +45,34 @@ def test_the_capacity_is_that_of_the_executors_that_there_are() -> None:
 def test_what_is_not_known_is_left_out() -> None:
     unknown = steady(forecast=NoData("nothing was measured"), models=Models())
     assert foreseen(unknown) == Foreseen()
+
+
+def recovery(**changes: Any) -> float:
+    found = likely_recovery(steady(**changes), Cause.DRIVER_LOSS)
+    assert not isinstance(found, NoData), found
+    return found
+
+
+def test_a_likely_recovery_has_the_downtimes_that_were_seen_and_all_that_arrived_since_the_last_commit() -> (
+    None
+):
+    # D + (I + D) rho / (1 - rho), with what is below a second left out (phoebe.md 2.1)
+    assert recovery(rate=8 * PER_EXECUTOR, executors=16) == pytest.approx(60 + 65, abs=2)
+
+
+def test_after_one_loss_of_a_driver_the_prior_is_forgotten() -> None:
+    quick = replace(MODELS, downtimes=Downtimes().with_observation(Cause.DRIVER_LOSS, 25.0))
+    assert recovery(rate=8 * PER_EXECUTOR, executors=16, models=quick) == pytest.approx(
+        25 + 30, abs=2
+    )
+
+
+def test_a_policy_plans_with_more_than_is_likely() -> None:
+    planned = Sluice()(steady(forecast=flat(100_000, margin=0.2))).expected_recovery
+    assert planned is not None
+    assert planned > 1.2 * recovery(forecast=flat(100_000, margin=0.2))
+
+
+def test_a_recovery_that_would_never_end_is_not_foreseen() -> None:
+    never = likely_recovery(steady(rate=20 * PER_EXECUTOR, executors=14), Cause.DRIVER_LOSS)
+    assert isinstance(never, NoData)

@@ -171,6 +171,7 @@ async def test_a_stored_decision_is_made_again_from_the_notebook() -> None:
         stored = record_from_data(json.loads(book["data"][newest["id"]]))
         again = stored.decided()
         assert (again.wanted, again.reason) == (newest["wanted"], newest["reason"])
+        assert newest["likelyRecovery"] < newest["expectedRecovery"]
         assert overloaded.status["chosen"]["decision"] in book["data"]
 
 

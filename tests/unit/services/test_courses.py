@@ -99,13 +99,13 @@ def test_a_changed_job_forgets_harm_and_any_other_absence_leaves_the_last_effect
     ("cause", "expected"),
     [(Cause.DRIVER_LOSS, 41.0), (Cause.NODE_LOSS, 41.0), (Cause.SPEC_CHANGE, None)],
 )
-def test_what_was_expected_of_a_recovery_is_kept_from_the_moment_of_the_loss(
+def test_what_was_likely_of_a_recovery_is_kept_from_the_moment_of_the_loss(
     cause: Cause, expected: float | None
 ) -> None:
     seen, lost = course(), NOW + timedelta(minutes=5)
-    seen.has_decided(decided(2, 2, expected_recovery=41.0), NOTHING)
+    seen.has_decided(replace(decided(2, 2), likely_recovery=41.0), NOTHING)
     recoveries = Recoveries().begun(cause, 2, lost, lost)
     seen.follow(job(), replace(Record(), recoveries=recoveries), lost.timestamp())
-    seen.has_decided(decided(2, 2, minutes=6, expected_recovery=99.0), NOTHING)
+    seen.has_decided(replace(decided(2, 2, minutes=6), likely_recovery=99.0), NOTHING)
     seen.follow(job(), replace(Record(), recoveries=recoveries), lost.timestamp() + 60)
     assert seen.predicted_recovery == expected

@@ -59,6 +59,7 @@ STATUS = {
         "wanted": 3,
         "executors": 4,
         "expectedLatency": 1.25,
+        "likelyRecovery": 40.5,
         "expectedRecovery": 70.5,
     },
     "checkpoint": {"committedAt": "2026-03-01T12:00:30.000Z"},
@@ -118,7 +119,7 @@ def scaled() -> Course:
     seen.has_decided(decided(2, 4), FORESEEN)
     kept = decided(4, 4, wanted=3, veto=Veto("cool-down", "so soon"))
     expected = replace(kept.decision, expected_latency=1.25, expected_recovery=70.5)
-    seen.has_decided(replace(kept, decision=expected), FORESEEN)
+    seen.has_decided(replace(kept, decision=expected, likely_recovery=40.5), FORESEEN)
     seen.predicted_recovery = 38.5
     seen.tally.judged[Outcome.HARMFUL] += 1
     return seen
@@ -168,6 +169,7 @@ def told_job() -> Told:
         ("sluice_job_policy_executors", {(): 3}),
         ("sluice_job_decided_executors", {(): 4}),
         ("sluice_job_expected_latency_seconds", {(): 1.25}),
+        ("sluice_job_likely_recovery_seconds", {(): 40.5}),
         ("sluice_job_expected_recovery_seconds", {(): 70.5}),
         (
             "sluice_job_decisions_total",
@@ -186,7 +188,7 @@ def told_job() -> Told:
             "sluice_job_capacity_rows_per_second",
             {("rate",): 2000, ("low",): 1800, ("high",): 2200},
         ),
-        ("sluice_job_last_loss_expected_recovery_seconds", {(): 38.5}),
+        ("sluice_job_last_loss_likely_recovery_seconds", {(): 38.5}),
         ("sluice_job_slo_objective_ratio", {(): 0.99}),
         ("sluice_job_slo_window_seconds", {(): 28 * 86400}),
         ("sluice_job_slo_latency_bound_seconds", {(): 6}),

@@ -335,7 +335,16 @@ class DecisionStatus(Model):
         description="In mode Approve: the value of the annotation that approves what is wanted.",
     )
     expected_latency: float | None = Field(None, description="In seconds.")
-    expected_recovery: float | None = Field(None, description="From a lost driver, in seconds.")
+    likely_recovery: float | None = Field(
+        None,
+        description="From a driver that is lost now, in seconds, as likely more as less: to compare with "
+        "status.recoveries.",
+    )
+    expected_recovery: float | None = Field(
+        None,
+        description="From a lost driver, in seconds, as the policy plans with it to keep spec.recovery.target: at the "
+        "worst moment of its horizon, under the upper forecast.",
+    )
     smallest_recovery: float | None = Field(
         None, description="The shortest target that could be kept, where the declared one cannot."
     )

@@ -37,7 +37,9 @@ def expectations(decision: Decision) -> str:
     """What is expected of it; empty where nothing can be predicted."""
     expected = (
         _told("latency", decision.expected_latency),
-        _told("recovery from a lost driver", decision.expected_recovery),
+        _told(
+            "recovery from a driver that is lost at the worst moment", decision.expected_recovery
+        ),
         _told("smallest recovery target that can be kept", decision.smallest_recovery),
     )
     return ", ".join(filter(None, expected))

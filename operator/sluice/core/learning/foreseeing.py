@@ -1,4 +1,4 @@
-"""What is foreseen in a run: the load, and how long a recovery from a failure now would take.
+"""What is foreseen of the load.
 
 The model of the load is chosen anew each half hour, as it is in production, and asked at each decision.
 """
@@ -12,10 +12,7 @@ from sluice.core.forecasting.calendar import Event
 from sluice.core.forecasting.events import Announced
 from sluice.core.forecasting.prediction import predict
 from sluice.core.forecasting.selection import Selection, select
-from sluice.core.modelling.downtime import Cause
-from sluice.core.modelling.load import Load, constant_load, load
-from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
-from sluice.core.series import Measured, NoData
+from sluice.core.series import NoData
 
 History = Sequence[tuple[float, float]]
 
@@ -23,9 +20,6 @@ AGAIN = 1800.0
 """Seconds until the model is chosen anew; while there is little history, until that has doubled."""
 
 STEP = 60.0
-
-REPLAYED = 240
-"""Samples of history that a replay can need: an hour."""
 
 
 @dataclass
@@ -71,31 +65,3 @@ class Forecaster:
 def unforeseen(_: Situation) -> Forecast | NoData:
     """No forecast, for policies that ask for none."""
     return NoData("this policy asks for no forecast")
-
-
-def foreseen_recovery(situation: Situation, forecast: Forecast | NoData, cause: Cause) -> Measured:
-    """The seconds in which the job as it is would recover from a failure now, by what was learned of it."""
-    capacity, arrival = situation.models.capacity.fitted(), situation.observed.arrival
-    if isinstance(capacity, NoData):
-        return capacity
-    if isinstance(arrival, NoData):
-        return arrival
-    age, batching = situation.observed.commit_age, situation.batching
-    outage = Outage(
-        downtime=situation.models.downtimes.of(cause).quantile(0.5),
-        interval=0.0 if isinstance(age, NoData) else max(0.0, age),
-    )
-    pace = Pace(
-        capacity=capacity.rate(situation.executors),
-        overhead=batching.overhead,
-        period=batching.period,
-        most_rows=batching.most_rows,
-    )
-    recovery = predicted_recovery(_coming(situation, arrival, forecast), outage, pace)
-    return recovery.seconds if isinstance(recovery, Recovered) else NoData(recovery.reason)
-
-
-def _coming(situation: Situation, arrival: float, forecast: Forecast | NoData) -> Load:
-    ahead = [] if isinstance(forecast, NoData) else zip(forecast.times, forecast.rates, strict=True)
-    found = load([*situation.history[-REPLAYED:], (0.0, arrival), *ahead])
-    return constant_load(arrival) if isinstance(found, NoData) else found

@@ -11,9 +11,9 @@ from functools import partial
 
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Forecast, Situation, Targets
+from sluice.core.foreseen import likely_recovery
 from sluice.core.learning.effects import Judged
 from sluice.core.learning.experience import Experience
-from sluice.core.learning.foreseeing import foreseen_recovery
 from sluice.core.learning.scrapes import Scrape
 from sluice.core.learning.terms import Terms
 from sluice.core.learning.watching import Watcher
@@ -210,7 +210,8 @@ class _Loop:
 
     def _predicted_recovery(self, failure: Failure) -> Measured:
         situation = self.watcher.situation(failure.at)
-        return foreseen_recovery(situation, self.foresee(situation), CAUSES[failure.loss])
+        situation = replace(situation, forecast=self.foresee(situation))
+        return likely_recovery(situation, CAUSES[failure.loss])
 
     def run(self) -> Run:
         """Go through the trace."""

@@ -176,6 +176,7 @@ _READERS: tuple[tuple[Metric, Callable[[View], Iterator[Labelled]]], ...] = (
     (catalogue.EXECUTORS_DESIRED, _one(lambda view: view.told("decision", "wanted"))),
     (catalogue.EXECUTORS_DECIDED, _one(lambda view: view.told("decision", "executors"))),
     (catalogue.EXPECTED_LATENCY, _one(lambda view: view.told("decision", "expectedLatency"))),
+    (catalogue.LIKELY_RECOVERY, _one(lambda view: view.told("decision", "likelyRecovery"))),
     (catalogue.EXPECTED_RECOVERY, _one(lambda view: view.told("decision", "expectedRecovery"))),
     (catalogue.SLO_OBJECTIVE, _one(lambda view: view.declared("slo", "objective"))),
     (catalogue.SLO_WINDOW, _one(lambda view: _seconds(view.declared("slo", "window")))),
