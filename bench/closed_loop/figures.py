@@ -14,7 +14,8 @@ from statistics import fmean, median
 
 from bench.closed_loop.courses import Course, Samples, held
 from bench.closed_loop.scene import Scene
-from sluice.core.recoveries import CALM, usual_rows
+from sluice.core.modelling.recovery import most_usual
+from sluice.core.recoveries import CALM
 
 WINDOW = 10.0
 """Seconds."""
@@ -175,7 +176,7 @@ def _usual(course: Course, scene: Scene, at: float, commits: Samples) -> list[bo
     most = max(before, default=0.0)
     timed, within = course.grown("timed"), course.grown("within")
     return [
-        (backlog[place] or 0.0) <= usual_rows(most, scene.rate(moment))
+        (backlog[place] or 0.0) <= most_usual(most) * scene.rate(moment)
         and within[place] >= scene.share * timed[place] - _NOTHING
         and not _is_silent(course, scene, place, commits)
         for place, moment in enumerate(times)

@@ -7,10 +7,10 @@ the situation; that is far too large to be kept for each job.
 
 from dataclasses import dataclass
 
-from sluice.core.deciding.situation import Forecast, Situation
+from sluice.core.deciding.situation import Forecast, Observations, Situation
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load, constant_load, load
-from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
+from sluice.core.modelling.recovery import Outage, Pace, Recovered, measured_recovery
 from sluice.core.series import Measured, NoData
 
 AHEAD = 300.0
@@ -61,18 +61,18 @@ def _capacity(situation: Situation) -> Band | None:
 def likely_recovery(situation: Situation, cause: Cause) -> Measured:
     """The seconds in which the job as it is would recover from a failure now, as likely more as less.
 
-    What a policy plans with is longer, because it has a promise to keep: a failure at the worst moment of its horizon,
-    under the upper forecast, with a downtime that most are below.
+    It ends where a measured one ends. A policy plans with more, because it has a promise to keep: a failure at
+    the worst moment of its horizon, under the upper forecast, with a downtime that most are below.
     """
     capacity, arrival = situation.models.capacity.fitted(), situation.observed.arrival
     if isinstance(capacity, NoData):
         return capacity
     if isinstance(arrival, NoData):
         return arrival
-    age, batching = situation.observed.commit_age, situation.batching
+    batching = situation.batching
     outage = Outage(
         downtime=situation.models.downtimes.of(cause).quantile(0.5),
-        interval=0.0 if isinstance(age, NoData) else max(0.0, age),
+        interval=_uncommitted(situation.observed),
     )
     pace = Pace(
         capacity=capacity.rate(situation.executors),
@@ -80,8 +80,16 @@ def likely_recovery(situation: Situation, cause: Cause) -> Measured:
         period=batching.period,
         most_rows=batching.most_rows,
     )
-    recovery = predicted_recovery(_coming(situation, arrival), outage, pace)
+    recovery = measured_recovery(_coming(situation, arrival), outage, pace)
     return recovery.seconds if isinstance(recovery, Recovered) else NoData(recovery.reason)
+
+
+def _uncommitted(observed: Observations) -> float:
+    """The seconds since the last committed batch began: what has arrived since then is in none."""
+    age, batch = observed.commit_age, observed.batch
+    if isinstance(age, NoData) or isinstance(batch, NoData):
+        return 0.0
+    return max(0.0, age + batch)
 
 
 def _coming(situation: Situation, arrival: float) -> Load:

@@ -5,7 +5,7 @@
     started    the container of the next driver ran
     connected  its Spark application was there
     committed  its first batch was committed: the downtime ends
-    caught up  no more rows waited than usual, and went on so for `CALM`
+    caught up  no more rows waited than usual, and went on so for `CALM` and until another batch was committed
 
 A driver that fails while it recovers prolongs the same recovery: what counts is how long the stream was away.
 
@@ -26,19 +26,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.core.modelling.recovery import most_usual
 from sluice.core.observations import AgentReport, Observed
 
 KEPT = 5
 """Recoveries that are remembered."""
 
 CALM = timedelta(seconds=10)
-"""A job has caught up when its lag has been usual for so long."""
-
-USUAL = 5.0
-"""A lag of so many seconds of arrivals is usual for any job."""
-
-VARYING = 1.25
-"""So many times the highest lag of late is usual, too: one batch is not like the other."""
+"""A job has caught up when its lag has been usual for so long, and until another batch was committed."""
 
 HALVED = timedelta(minutes=5)
 """The time in which the highest lag so far is halved, so that an old peak does not stay usual."""
@@ -185,11 +180,6 @@ class Recoveries:
         return replace(self, usual_lag=max(lag, faded), seen_at=max(last, report.at))
 
 
-def usual_rows(usual_lag: float, arriving: float) -> float:
-    """The most rows that are no unusual lag while so many arrive in a second."""
-    return max(VARYING * usual_lag, USUAL) * arriving
-
-
 def _is_only_short_of_staff(recovery: Recovery) -> bool:
     return recovery.keeps_driver and recovery.committed is not None
 
@@ -238,8 +228,17 @@ def _calmed(recovery: Recovery, report: AgentReport, now: datetime) -> Recovery:
     if not _is_usual(report, recovery.usual_lag):
         return replace(recovery, calm_since=None)
     since = recovery.calm_since or max(report.at, recovery.committed)
-    is_over = now - since >= CALM
+    is_over = now - since >= CALM and _has_gone_on(report, since)
     return replace(recovery, calm_since=since, caught_up=since if is_over else None)
+
+
+def _has_gone_on(report: AgentReport, since: datetime) -> bool:
+    """Whether each query has committed once more, just before which most rows wait, or has nothing to do."""
+    return all(
+        not query.backlog_rows or (query.committed_at is not None and query.committed_at > since)
+        for query in report.queries
+        if query.active
+    )
 
 
 def _commit_since(report: AgentReport, moment: datetime) -> datetime | None:
@@ -263,7 +262,7 @@ def _first_commit(report: AgentReport, started: datetime) -> datetime | None:
 
 def _is_usual(report: AgentReport, usual_lag: float) -> bool:
     rows = _waiting(report)
-    return rows is None or rows <= usual_rows(usual_lag, _arriving(report))
+    return rows is None or rows <= most_usual(usual_lag) * _arriving(report)
 
 
 def _lag(report: AgentReport) -> float | None:

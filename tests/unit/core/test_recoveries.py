@@ -78,16 +78,28 @@ def test_a_recovery_ends_when_the_lag_stays_usual() -> None:
 def test_a_lag_that_rises_again_is_no_end() -> None:
     known = killed()
     for seconds, lag in ((20, 40.0), (25, 400.0), (31, 40.0), (40, 40.0)):
-        known = known.seen(running(seconds, lag=lag, committed=19.0), at(seconds))
+        known = known.seen(running(seconds, lag=lag, committed=seconds - 1), at(seconds))
     assert known.present is not None
-    known = known.seen(running(41, lag=40.0, committed=19.0), at(41))
+    known = known.seen(running(41, lag=40.0, committed=40.0), at(41))
     assert known.past[0].total == 31
+
+
+def test_a_lag_that_only_rises_until_the_next_commit_is_no_end() -> None:
+    known = lagging(300.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds, lag in ((20, 200.0), (25, 250.0), (30, 300.0), (35, 350.0), (40, 400.0)):
+        known = known.seen(running(seconds, lag=lag, committed=19.0), at(seconds))
+        assert known.present is not None
+    for seconds, lag in ((45, 150.0), (50, 200.0), (55, 250.0), (60, 100.0)):
+        known = known.seen(
+            running(seconds, lag=lag, committed=44.0 if lag > 100 else 59.0), at(seconds)
+        )
+    assert known.past[0].total == 45
 
 
 def test_a_lag_that_was_usual_before_is_usual_again() -> None:
     known = lagging(5000.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
     for seconds in (20, 20 + CALM.total_seconds()):
-        known = known.seen(running(seconds, lag=4000.0, committed=19.0), at(seconds))
+        known = known.seen(running(seconds, lag=4000.0, committed=seconds - 1), at(seconds))
     assert known.past[0].total == 20
     assert known.past[0].usual_lag == 0, "it is over"
 
@@ -97,14 +109,14 @@ def test_a_lag_that_rises_and_falls_with_batches_is_usual_at_its_highest() -> No
     assert 29 < known.usual_lag <= 30
     known = known.begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
     for seconds, lag in ((20, 800.0), (25, 310.0), (30, 120.0), (35, 340.0)):
-        known = known.seen(running(seconds, lag=lag, committed=19.0), at(seconds))
+        known = known.seen(running(seconds, lag=lag, committed=seconds - 1), at(seconds))
     assert known.past[0].total == 25
 
 
 def test_under_a_load_that_has_risen_as_many_seconds_of_arrivals_are_usual() -> None:
     known = lagging(200.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
     for seconds in (20, 31):
-        looked = running(seconds, lag=700.0, committed=19.0, arriving=30.0)
+        looked = running(seconds, lag=700.0, committed=seconds - 1, arriving=30.0)
         known = known.seen(looked, at(seconds))
     assert known.past[0].total == 20
 

@@ -10,10 +10,15 @@ c(n) < 1 s, or c(n) <= the trigger period. With b0 the batches need not get that
 to c* = b0 / (1 - rho). So it is enough, too, that of the outage itself less than 5 % of c* is left, after at least
 rho / (1 - rho) batches. The rule of phoebe.md 4.2, c(n) < 1.05 c*, stops no later, and mostly at the same n below a
 utilisation of 0.65. Further up it fails: c* grows beyond c(0), and more load would seem to recover faster.
+
+Whoever measures a recovery cannot see what is left of an outage, only how many rows wait. `measured_recovery` ends
+where that is usual again, which is sooner. It is what to compare with a measurement, and not with other loads: the
+usual lag grows with the load, so that more of it may seem to recover faster.
 """
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sluice.core.modelling.load import Load
 from sluice.core.series import NoData
@@ -23,6 +28,12 @@ SETTLED = 1.0
 
 REMAINDER = 0.05
 """What may be left of an outage, as a share of an ordinary batch (phoebe.md 4.2)."""
+
+USUAL = 5.0
+"""A lag of so many seconds of arrivals is usual for any job."""
+
+VARYING = 1.25
+"""So many times the lag before is usual, too: one batch is not like the other."""
 
 PATIENCE = 86_400.0
 """Seconds; what takes longer than a day is not called a recovery."""
@@ -79,6 +90,11 @@ class Pace:
         spare = 1 - rate / self.capacity if self.capacity else 0.0
         return self.overhead / spare if spare > 0 else math.inf
 
+    def ordinary_lag(self, rate: float) -> float:
+        """The most seconds of arrivals that wait when nothing is wrong: just before a batch is committed."""
+        between = max(self.period, self.ordinary(rate))
+        return between + self.seconds(rate * between) if between < math.inf else math.inf
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
@@ -116,6 +132,27 @@ def predicted_recovery(load: Load, outage: Outage, pace: Pace) -> Recovery:
             return Recovered(seconds=outage.downtime + math.fsum(batches), batches=tuple(batches))
         start, end = end, end + batches[-1]
     return Never(f"it would take longer than {PATIENCE / 3600:.0f} hours")
+
+
+def measured_recovery(load: Load, outage: Outage, pace: Pace) -> Recovery:
+    """Predict what will be measured of the recovery from an outage that begins now: until the lag is usual again."""
+    found = predicted_recovery(load, outage, pace)
+    if isinstance(found, Never):
+        return found
+    most = most_usual(pace.ordinary_lag(load.rate(0.0)))
+    batches = found.batches
+    for count, (batch, following) in enumerate(pairwise(batches), 1):
+        # What arrives during a batch waits until the following one is committed.
+        if batch + following <= most:
+            return Recovered(
+                seconds=outage.downtime + math.fsum(batches[:count]), batches=batches[:count]
+            )
+    return found
+
+
+def most_usual(lag: float) -> float:
+    """The most seconds of arrivals that may wait when a job has caught up, if so many did before."""
+    return max(VARYING * lag, USUAL)
 
 
 def _has_caught_up(pace: Pace, rate: float, batches: list[float], left: float) -> bool:

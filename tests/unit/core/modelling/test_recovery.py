@@ -1,6 +1,7 @@
 """Acceptance checks 5.1 to 5.7, 5.14 and 5.18 of the specification, and the laws of a recovery time."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -14,6 +15,7 @@ from sluice.core.modelling.recovery import (
     Recovered,
     Recovery,
     largest_utilisation,
+    measured_recovery,
     needed_capacity,
     predicted_recovery,
     recovery_limit,
@@ -348,3 +350,39 @@ def test_a_thousandfold_spike_is_a_recovery_or_a_reason() -> None:
     assert not isinstance(spike, NoData)
     found = predicted_recovery(spike, Outage(downtime=60, interval=10), Pace(capacity=400))
     assert 60 + 250 < recovered(found).seconds < 1000
+
+
+@pytest.mark.parametrize(
+    ("pace", "waiting"),
+    [
+        pytest.param(Pace(capacity=100), 0.0, id="no overhead"),
+        pytest.param(Pace(capacity=100, overhead=2), 2 * 2 / 0.5, id="batches of 4 s"),
+        pytest.param(Pace(capacity=100, overhead=2, period=10), 10 + 2 + 5, id="a trigger of 10 s"),
+    ],
+)
+def test_what_waits_in_ordinary_times_is_from_one_batch_and_the_wait_for_the_next(
+    pace: Pace, waiting: float
+) -> None:
+    assert pace.ordinary_lag(50) == pytest.approx(waiting)
+
+
+@pytest.mark.parametrize("overhead", [0.0, 0.5, 4.0, 16.0])
+@pytest.mark.parametrize("period", [0.0, 10.0])
+@pytest.mark.parametrize("rate", [20.0, 60.0, 85.0])
+def test_a_measured_recovery_ends_with_the_batch_after_which_no_more_waits_than_usual(
+    overhead: float, period: float, rate: float
+) -> None:
+    pace = Pace(capacity=100, overhead=overhead, period=period)
+    case = constant_load(rate), Outage(downtime=60, interval=10), pace
+    all_, found = recovered(predicted_recovery(*case)), recovered(measured_recovery(*case))
+    count, batches = len(found.batches), all_.batches
+    assert found.seconds == pytest.approx(60 + sum(batches[:count]))
+    most = max(5.0, 1.25 * pace.ordinary_lag(rate))
+    waiting = [one + other for one, other in pairwise(batches)]
+    assert all(lag > most for lag in waiting[: count - 1])
+    assert all(lag <= most for lag in waiting[count - 1 : count])
+
+
+def test_an_overload_is_measured_for_ever() -> None:
+    outage = Outage(downtime=60, interval=10)
+    assert isinstance(measured_recovery(constant_load(110), outage, Pace(capacity=100)), Never)
