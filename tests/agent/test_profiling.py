@@ -23,7 +23,7 @@ WORD = {
     "groupPrefix": "sluice-profile-views",
     "mostRows": 500,
 }
-PROFILE = Profile("file:/copy/checkpoint", "sluice-profile-views", 500)
+PROFILE = Profile("file:/copy/checkpoint", "earliest", "sluice-profile-views", 500)
 
 JAVA = """
 import json, sys, threading
@@ -74,7 +74,8 @@ def test_a_profile_is_read_from_its_variable() -> None:
     ("changes", "says"),
     [
         ({"sinks": "keep"}, "sinks of SLUICE_PROFILE must be 'drop', but is 'keep'"),
-        ({"startingOffsets": "latest"}, "startingOffsets .* must be 'earliest'"),
+        ({"startingOffsets": "newest"}, "must be 'earliest' or 'latest', but is 'newest'"),
+        ({"startingOffsets": ["latest"]}, "startingOffsets .* but is \\['latest'\\]"),
         ({"checkpoint": ""}, "checkpoint .* must be a text, but is ''"),
         ({"checkpoint": "/"}, "checkpoint .* must be a text, but is '/'"),
         ({"groupPrefix": None}, "groupPrefix .* must be a text, but is None"),
@@ -268,7 +269,7 @@ def test_kafka_is_read_from_the_beginning_by_a_group_of_the_profile() -> None:
         **ours,
         "maxOffsetsPerTrigger": "500",
     }
-    own = Profile("file:/copy", "sluice-profile-views", None)
+    own = Profile("file:/copy", "earliest", "sluice-profile-views", None)
     assert sources.replayed(
         "org.apache.spark.sql.kafka010.KafkaSourceProvider", KAFKA_OPTIONS, own
     ) == {
@@ -277,6 +278,19 @@ def test_kafka_is_read_from_the_beginning_by_a_group_of_the_profile() -> None:
         "maxOffsetsPerTrigger": "9000",
         "minOffsetsPerTrigger": "8000",
     }
+
+
+def test_a_copy_of_the_live_stream_reads_the_newest_rows_as_many_a_batch_as_the_program_says() -> (
+    None
+):
+    word = {**WORD, "startingOffsets": "latest", "mostRows": None}
+    live = profiling.from_environment({"SLUICE_PROFILE": json.dumps(word)})
+    assert live is not None
+    options = sources.replayed("kafka", KAFKA_OPTIONS, live)
+    assert options["startingOffsets"] == "latest"
+    assert options["groupIdPrefix"] == "sluice-profile-views"
+    assert options["maxOffsetsPerTrigger"] == "9000"
+    assert not {"StartingOffsets", "startingTimestamp", "kafka.group.id"} & set(options)
 
 
 @pytest.mark.parametrize("source", ["json", "delta", "com.shop.Source"])

@@ -1,8 +1,9 @@
 """What a profile asks of the agent, and how a program ends that cannot have one.
 
-A profile runs a copy of a job to measure what its query can do. Nothing of it may reach a real sink, so what the agent
-is told must be whole, and what it cannot replace ends the program: `replacing` puts itself between the program and
-pyspark, `sinks` and `sources` say what becomes of writers and readers, `statements` of SQL.
+A profile runs a copy of a job to measure what its query can do, on the rows of former days or on those that come just
+now. Nothing of it may reach a real sink, so what the agent is told must be whole, and what it cannot replace ends the
+program: `replacing` puts itself between the program and pyspark, `sinks` and `sources` say what becomes of writers and
+readers, `statements` of SQL.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sluice.agent import farewell, logs
 VARIABLE = "SLUICE_PROFILE"
 EXIT_CODE = 96
 
+_STARTS = ("earliest", "latest")
+
 
 class NotProfilable(SystemExit):
     """Ends a program of which the agent cannot say that it writes nothing; `told` says why."""
@@ -30,14 +33,17 @@ class NotProfilable(SystemExit):
 
 
 class NotReplayable(NotProfilable):
-    """Ends a program with a source that cannot be read again from its beginning."""
+    """Ends a program with a source of which a copy cannot read the same rows."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the copy keeps its checkpoints, and how it reads Kafka: as which groups, how many rows a batch at most."""
+    """Where the copy keeps its checkpoints, and how it reads Kafka: from where on, as which groups, how many rows a
+    batch at most; None leaves that to the program.
+    """
 
     checkpoint: str
+    starting_offsets: str
     group_prefix: str
     most_rows: int | None
 
@@ -53,10 +59,10 @@ def from_environment(environment: Mapping[str, str]) -> Profile | None:
         raise NotProfilable(f"{VARIABLE}={text!r} is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise NotProfilable(f"{VARIABLE} must be an object of JSON, but is {text!r}")
-    _only(document, "sinks", "drop")
-    _only(document, "startingOffsets", "earliest")
+    _one_of(document, "sinks", ("drop",))
     return Profile(
         checkpoint=_text(document, "checkpoint"),
+        starting_offsets=_one_of(document, "startingOffsets", _STARTS),
         group_prefix=_text(document, "groupPrefix"),
         most_rows=_rows(document),
     )
@@ -74,10 +80,12 @@ def refuse(refusal: NotProfilable) -> NoReturn:
     os._exit(EXIT_CODE)
 
 
-def _only(document: Mapping[str, Any], name: str, only: str) -> None:
+def _one_of(document: Mapping[str, Any], name: str, known: tuple[str, ...]) -> str:
     value = document.get(name)
-    if value != only:
-        raise NotProfilable(f"{name} of {VARIABLE} must be {only!r}, but is {value!r}")
+    if value not in known:
+        wanted = " or ".join(map(repr, known))
+        raise NotProfilable(f"{name} of {VARIABLE} must be {wanted}, but is {value!r}")
+    return str(value)
 
 
 def _text(document: Mapping[str, Any], name: str) -> str:

@@ -1,4 +1,4 @@
-"""What becomes of a program's streaming sources in a profile: the same rows, read from the beginning, as nobody else.
+"""What becomes of a program's streaming sources in a profile: the same rows, read from one end, as nobody else.
 
 pyspark's reader calls a reader of Java, `_jreader`, for whatever it does. The class here stands in its place and keeps
 the options until the source is loaded, because Java's reader cannot be asked to forget one.
@@ -28,11 +28,11 @@ _TAKEN_AWAY = frozenset(
 
 
 def replayed(source: str, options: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    """Return the options with which the source is read; raises NotReplayable for one that has no beginning."""
+    """Return the options with which the source is read; raises NotReplayable for one that gives no rows twice."""
     kind = source.lower().rpartition(".")[2]
     if kind in _GENERATED:
         raise NotReplayable(
-            f"the source {source!r} makes its rows as it is read and cannot be read again from the beginning; "
+            f"the source {source!r} makes its rows as it is read, so that a copy cannot read those of the job; "
             "profile a job that reads Kafka or files"
         )
     if kind in _KAFKA:
@@ -45,7 +45,10 @@ def replayed(source: str, options: Mapping[str, Any], profile: Profile) -> dict[
 
 
 def _from_kafka(options: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    ours: dict[str, Any] = {"startingOffsets": "earliest", "groupIdPrefix": profile.group_prefix}
+    ours: dict[str, Any] = {
+        "startingOffsets": profile.starting_offsets,
+        "groupIdPrefix": profile.group_prefix,
+    }
     taken_away = set(_TAKEN_AWAY)
     if profile.most_rows is not None:
         ours["maxOffsetsPerTrigger"] = str(profile.most_rows)
@@ -89,7 +92,7 @@ class StreamReader:
         return self
 
     def load(self, *path: str) -> Any:
-        """Load the source from its beginning; return Java's rows."""
+        """Load the source from where the profile says; return Java's rows."""
         source = self._source or self._default_format()
         self._java.format(source)
         return self._with_options(source).load(*path)
