@@ -894,7 +894,7 @@ PROFILE_ROWS: tuple[Row, ...] = (
         *("spec.namespaces", "names the same twice; remove one"),
     ),
     _profile(
-        "copies read from the beginning", {"from": "Latest"}, "spec.from", "Latest", "Earliest"
+        "copies read from one end", {"from": "Middle"}, "spec.from", "Middle", "Earliest", "Latest"
     ),
     _profile("copies write to no sink", {"sink": "Keep"}, "spec.sink", "Keep", "Drop"),
     _profile(

@@ -34,6 +34,7 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
     }
     assert query["state"] == {"rows": 7, "bytes": 700, "partitions": 4, "provider": "rocksdb"}
     assert set(query["latencySeconds"]) == {"p50", "p95", "p99"}
+    assert query["latencyWindowSeconds"] == 60
     json.dumps(document)
 
 

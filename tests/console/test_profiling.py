@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.console import profiling
+from sluice.core.profiling.records import Start
 from sluice.ports import STREAM_PROFILES
 from tests.console import resources
 from tests.console.serving import FakeCluster, refusal
@@ -46,6 +47,7 @@ def test_a_profile_is_declared_as_it_was_asked_for(cluster: FakeCluster) -> None
     assert done.exit_code == 0
     assert declared(cluster)["spec"] == {
         "job": "clicks",
+        "from": "Earliest",
         "executors": [1, 2, 4],
         "budget": {"coreHours": 3.0, "wallTime": "3600s"},
         "parallel": 3,
@@ -79,6 +81,35 @@ def test_who_waits_is_shown_what_was_measured(
     assert lines[-3].split() == ["EXECUTORS", "ROWS/S", "ERROR", "BATCHES", "OVERHEAD"]
     assert lines[-2].split() == ["1", "12.3k", "2", "%", "9", "310ms"]
     assert lines[-1].endswith("may be higher")
+
+
+def test_a_live_profile_is_declared_with_where_it_begins(cluster: FakeCluster) -> None:
+    cluster.stores(resources.healthy())
+    assert sluice("profile", "clicks", "--from", "latest").exit_code == 0
+    assert declared(cluster)["spec"]["from"] == "Latest"
+
+
+def test_a_live_profile_measures_just_what_is_told_before() -> None:
+    wish = profiling.Wish(start=Start.LATEST)
+    told = profiling.planned(job(executors={"min": 1, "max": 12}), wish)
+    assert told.startswith("4 copies, with 1, 5, 8, 12 executors: ")
+
+
+LATENCY = {"p50Seconds": 0.5, "p95Seconds": 1.4, "p99Seconds": 2.25}
+LIVE = [
+    {"executors": 1, "batches": 4}
+    | {"latency": {**LATENCY, "arrivingRowsPerSecond": 12345.0, "keepsUp": False}},
+    {"executors": 4, "batches": 20, "lowerBound": True}
+    | {"latency": {**LATENCY, "arrivingRowsPerSecond": 12345.0, "keepsUp": True}},
+]
+
+
+def test_who_waits_for_a_live_profile_is_shown_latencies_and_what_does_not_keep_up() -> None:
+    title, one, four = profiling.table({"status": {"points": LIVE}})
+    assert title.split() == ["EXECUTORS", "P50", "P95", "P99", "ARRIVING/S", "BATCHES"]
+    assert one.split()[:6] == ["1", "500ms", "1.4s", "2.2s", "12.3k", "4"]
+    assert one.endswith("does not keep up")
+    assert four.endswith("  may be higher")
 
 
 def test_who_waits_for_what_fails_is_told_why(

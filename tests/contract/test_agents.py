@@ -38,6 +38,7 @@ STATE: dict[str, Any] = {
             "backlogSeconds": 1.5,
             "leftRows": 30,
             "latencySeconds": {"p50": 0.5, "p95": 2.0},
+            "latencyWindowSeconds": 60.0,
             "state": {"rows": 10, "bytes": 2000, "partitions": 4},
             "batches": [
                 {
@@ -111,6 +112,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (query.arrival_rate, query.processing_rate, query.backlog_rows) == (100.5, 99.0, 40)
     assert (query.backlog, query.latency["p95"]) == (timedelta(seconds=1.5), 2.0)
     assert query.left_rows == 30
+    assert query.latency_window == 60.0
     assert (query.state_rows, query.state_bytes, query.state_partitions) == (10, 2000, 4)
     assert query.profile == "dropped"
     assert (report.executor_seconds, query.trigger_seconds, query.most_rows) == (81.5, 2.0, 900.0)

@@ -1,10 +1,13 @@
 """A cluster whose controllers and kubelets are played, and an operator that profiles in it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
+from itertools import count
 from typing import Any
 
+from sluice.core.observations import AgentReport
 from sluice.ports import (
     CLAIMS,
     CONFIG_MAPS,
@@ -75,6 +78,7 @@ class Place:
         self.last_words = ""
         """What drivers of copies end with, if they end at all."""
         self._backlog = backlog
+        self._addresses = count(1)
 
     def operator(self, identity: str = "one", namespaces: tuple[str, ...] = ()) -> Operator:
         """An operator's process, which watches the cluster."""
@@ -147,15 +151,19 @@ class Place:
                 PODS, pods.failed(pod, exit_code=96, message=self.last_words, at=self.clock.now())
             )
             return
-        address = f"10.0.0.{len(self.backlogs) + 1}"
+        address = f"10.0.0.{next(self._addresses)}"
         running = pods.running(pod, since=self.clock.now())
         running["status"]["podIP"] = address
         job = self.cluster.stored(STREAM_JOBS, "clicks", namespace)
         assert job is not None
-        backlog = Backlog(job["spec"]["executors"]["max"], self.clock.now(), **self._backlog)
-        self.backlogs[address] = backlog
-        self.agents.reports[address] = backlog.told
+        self.agents.reports[address] = self._reads(address, job["spec"]["executors"]["max"])
         self.cluster.put(PODS, running)
+
+    def _reads(self, address: str, executors: int) -> Callable[[datetime], AgentReport]:
+        """What the agent of a copy tells."""
+        backlog = Backlog(executors, self.clock.now(), **self._backlog)
+        self.backlogs[address] = backlog
+        return backlog.told
 
     def _let_pods_go(self, namespace: str) -> None:
         """The kubelet has stopped what is being deleted."""

@@ -159,6 +159,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
         backlog=timedelta(seconds=waiting) if waiting is not None else None,
         left_rows=query.get("leftRows"),
         latency=query.get("latencySeconds") or {},
+        latency_window=query.get("latencyWindowSeconds"),
         state_rows=state.get("rows"),
         state_bytes=state.get("bytes"),
         state_partitions=state.get("partitions"),

@@ -11,7 +11,7 @@ from sluice.api.v1alpha1.streamprofile import StreamProfileSpec
 from sluice.core import quantities
 from sluice.core.application import JobKey
 from sluice.core.profiling import automatic
-from sluice.core.profiling.records import Allowance, Profile, Storage
+from sluice.core.profiling.records import Allowance, Profile, Start, Storage
 from sluice.errors import InvalidSpec
 
 
@@ -36,6 +36,7 @@ def streamprofile(resource: Mapping[str, Any]) -> Profile:
         generation=metadata.get("generation", 1),
         created=datetime.fromisoformat(metadata["creationTimestamp"]),
         job=JobKey(metadata["namespace"], spec.job),
+        start=Start(spec.start),
         executors=tuple(spec.executors),
         allowance=Allowance(
             core_seconds=3600 * spec.budget.core_hours,

@@ -70,6 +70,15 @@ def resume(where: Where, job: str) -> int:
     help="Numbers of executors to measure. Default: the job's bounds, and what they leave open.",
 )
 @click.option(
+    "--from",
+    "start",
+    type=click.Choice(["earliest", "latest"]),
+    default="earliest",
+    show_default=True,
+    help="Where copies begin to read: earliest for the rows per second that they can process, "
+    "latest for the latency of the rows that arrive meanwhile.",
+)
+@click.option(
     "--core-hours",
     type=click.FloatRange(min=0, min_open=True),
     default=2.0,
@@ -103,17 +112,23 @@ def profile(
     where: Where,
     job: str,
     executors: tuple[int, ...],
+    start: str,
     core_hours: float,
     wall_time: timedelta,
     parallel: int,
     namespaces: tuple[str, ...],
     wait: bool,
 ) -> int:
-    """Measure what copies of JOB can process at several numbers of executors. JOB goes on undisturbed."""
+    """Measure what copies of JOB can process, or how long they take, at several numbers of executors.
+
+    JOB goes on undisturbed.
+    """
     with where.reader() as reader:
         from sluice.console import profiling
+        from sluice.core.profiling.records import Start
 
         wish = profiling.Wish(
+            start=Start(start.capitalize()),
             executors=executors,
             core_hours=core_hours,
             wall_time=wall_time,

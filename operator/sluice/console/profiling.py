@@ -17,6 +17,7 @@ from sluice.console.trouble import NotThere
 from sluice.core.application import StreamJob
 from sluice.core.deciding.situation import Bounds
 from sluice.core.profiling import budget, planning
+from sluice.core.profiling.records import Start
 from sluice.core.quantities import format_duration
 from sluice.ports import STREAM_PROFILES, Clock, Json
 
@@ -30,8 +31,9 @@ _ENDED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What is to be measured; no executors means that they are chosen by need."""
+    """What is to be measured, from where on; no executors means that they are chosen by need."""
 
+    start: Start = Start.EARLIEST
     executors: tuple[int, ...] = ()
     core_hours: float = 2.0
     wall_time: timedelta = timedelta(minutes=30)
@@ -42,6 +44,7 @@ class Wish:
     def spec(self) -> Json:
         """The same as a part of a StreamProfile's spec."""
         return {
+            "from": str(self.start),
             "executors": list(self.executors),
             "budget": {
                 "coreHours": self.core_hours,
@@ -77,10 +80,10 @@ def planned(job: StreamJob, wish: Wish) -> str:
     """What the profile will take, as far as it can be told before."""
     sizes = wish.executors or _likely(job)
     plan = budget.plan(job, sizes, wish.parallel)
-    some = "" if wish.executors else " at most"
+    is_open = not wish.executors and wish.start is Start.EARLIEST
     return (
-        f"{plan.copies} copies{some}, with {', '.join(map(str, sizes))} executors"
-        f"{' or others between them' if not wish.executors and len(sizes) > 2 else ''}: "
+        f"{plan.copies} copies{' at most' if is_open else ''}, with {', '.join(map(str, sizes))} executors"
+        f"{' or others between them' if is_open and len(sizes) > 2 else ''}: "
         f"about {plan.core_seconds / 3600:.2f} of {wish.core_hours:g} core-hours, "
         f"{format_duration(timedelta(seconds=plan.wall_seconds))} with {wish.parallel} at a time"
     )
@@ -129,8 +132,15 @@ def reason(status: Mapping[str, Any]) -> str:
 def table(profile: Mapping[str, Any]) -> list[str]:
     """The points, in aligned columns."""
     points = (profile.get("status") or {}).get("points", ())
-    titles = ("EXECUTORS", "ROWS/S", "ERROR", "BATCHES", "OVERHEAD", "")
-    return _aligned([titles, *(_row(point) for point in points)]) if points else []
+    if not points:
+        return []
+    if all("latency" in point for point in points):
+        return _aligned([_LIVE_TITLES, *map(_live_row, points)])
+    return _aligned([_TITLES, *map(_row, points)])
+
+
+_TITLES = ("EXECUTORS", "ROWS/S", "ERROR", "BATCHES", "OVERHEAD", "")
+_LIVE_TITLES = ("EXECUTORS", "P50", "P95", "P99", "ARRIVING/S", "BATCHES", "")
 
 
 def _row(point: Mapping[str, Any]) -> tuple[str, ...]:
@@ -143,6 +153,18 @@ def _row(point: Mapping[str, Any]) -> tuple[str, ...]:
         str(point.get("batches", 0)),
         words.span(point.get("overheadSeconds")),
         ", ".join(bounds),
+    )
+
+
+def _live_row(point: Mapping[str, Any]) -> tuple[str, ...]:
+    latency = point["latency"]
+    remarks = [] if latency["keepsUp"] else ["does not keep up"]
+    return (
+        str(point["executors"]),
+        *(words.span(latency[name]) for name in ("p50Seconds", "p95Seconds", "p99Seconds")),
+        words.count(latency["arrivingRowsPerSecond"]),
+        str(point.get("batches", 0)),
+        ", ".join([*remarks, *(text for field, text in _BOUNDS if point.get(field))]),
     )
 
 

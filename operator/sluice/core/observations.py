@@ -109,8 +109,9 @@ class QueryReport:
     `backlog_rows` are at the sources by now and in no committed batch, the oldest of them for the time of `backlog`;
     `left_rows` of them had arrived when the last batch was planned, and did not fit into it. `batches` are the last
     ones, the oldest first. `trigger_seconds` is the period of the trigger, 0 where a batch follows the other at once;
-    `most_rows` the limit of a batch. Each is None where it is not known. `profile` is what a copy's agent has made of
-    the query's sink ("dropped"; "lowerBound" if a part of the program's work went with it).
+    `most_rows` the limit of a batch. Each is None where it is not known. `latency` is in seconds by percentile, of the
+    rows that were committed in the last `latency_window` seconds. `profile` is what a copy's agent has made of the
+    query's sink ("dropped"; "lowerBound" if a part of the program's work went with it).
     """
 
     name: str
@@ -124,6 +125,7 @@ class QueryReport:
     backlog: timedelta | None = None
     left_rows: float | None = None
     latency: Mapping[str, float] = field(default_factory=dict)
+    latency_window: float | None = None
     state_rows: int | None = None
     state_bytes: int | None = None
     state_partitions: int | None = None

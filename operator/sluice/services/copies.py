@@ -75,7 +75,7 @@ class Copies:
         return copying.obstacle(job, namespaces)
 
     async def make(
-        self, profile: Profile, copy: Copy, job: StreamJob, *, most_rows: int
+        self, profile: Profile, copy: Copy, job: StreamJob, *, most_rows: int | None
     ) -> Problem | None:
         """Make a copy, or what is missing of it; why the cluster does not take it."""
         self._places[copy.namespace] = profile.uid

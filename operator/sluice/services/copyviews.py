@@ -4,14 +4,24 @@ Copies are StreamJobs like all others: the reconciler keeps them running, and th
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import AgentReport, DriverPod
 from sluice.core.profiling import steering
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.measuring import Batches
-from sluice.core.profiling.records import Copy, CopySeen, Problem, Profile, Reason, Run, Seen
+from sluice.core.profiling.mirroring import Mirror
+from sluice.core.profiling.records import (
+    Copy,
+    CopySeen,
+    Problem,
+    Profile,
+    Reason,
+    Run,
+    Seen,
+    Start,
+)
 from sluice.errors import AgentUnavailable, InvalidSpec
 from sluice.manifests.children import agent_token
 from sluice.manifests.profiling.labelling import profile_uid
@@ -25,8 +35,12 @@ from sluice.services.profiles import Profiles
 log = logging.getLogger(__name__)
 
 
+_NOTHING: Mapping[Start, Batches | Mirror] = {Start.EARLIEST: Batches(), Start.LATEST: Mirror()}
+"""What is measured of copies, before they have told anything."""
+
+
 class CopyViews:
-    """The batches of all copies so far, and what the cluster has refused of them."""
+    """What all copies have shown so far, and what the cluster has refused of them."""
 
     def __init__(
         self,
@@ -46,7 +60,7 @@ class CopyViews:
         self._agents = agents
         self._grows = grows
         self._key = b""
-        self._batches: dict[JobKey, Batches] = {}
+        self._shown: dict[JobKey, Batches | Mirror] = {}
         self._refused: dict[JobKey, Problem] = {}
 
     def use_key(self, key: bytes) -> None:
@@ -59,12 +73,12 @@ class CopyViews:
 
     def forget(self, copy: JobKey) -> None:
         """Drop what is known of a copy."""
-        self._batches.pop(copy, None)
+        self._shown.pop(copy, None)
         self._refused.pop(copy, None)
 
     def start_afresh(self) -> None:
         """Forget everything; agents tell their last batches again."""
-        self._batches.clear()
+        self._shown.clear()
         self._refused.clear()
 
     def was_made(self, copy: JobKey, refused: Problem | None) -> None:
@@ -79,7 +93,7 @@ class CopyViews:
         copies = {copy.namespace: self._copy(profile, copy) for copy in run.copies}
         if not isinstance(job, StreamJob):
             return Seen(job=job, copies=copies)
-        key = key_of(job)
+        key = key_of(job, profile.start)
         return Seen(
             job=job,
             key=key,
@@ -91,12 +105,16 @@ class CopyViews:
             copies=copies,
         )
 
-    def first_rows(self, copy: Copy, job: StreamJob) -> int:
-        """The rows of a copy's first batches."""
+    def first_rows(self, profile: Profile, copy: Copy, job: StreamJob) -> int | None:
+        """The most rows of a copy's first batches; live ones come as they do in production."""
+        if profile.start is Start.LATEST:
+            return None
         return steering.first_rows(copy.executors, job.executors.cores, self._report(job.key))
 
     async def steer(self, profile: Profile, run: Run) -> None:
-        """Give the copies' batches the rows that tell most."""
+        """Give the copies' batches the rows that tell most, where they do not come live."""
+        if profile.start is Start.LATEST:
+            return
         for copy in run.open:
             key = JobKey(copy.namespace, profile.job.name)
             driver, report = self._fleet.driver(key), self._report(key)
@@ -170,8 +188,8 @@ class CopyViews:
             return CopySeen(has_place=is_there or has_pods, problem=refused)
         driver, report = self._fleet.driver(key), self._report(key)
         if report is not None and copy.is_open:
-            self._batches[key] = self._batches.get(key, Batches()).with_report(report)
-        batches = self._batches.get(key, Batches())
+            self._shown[key] = self._shown.get(key, _NOTHING[profile.start]).with_report(report)
+        shown = self._shown.get(key, _NOTHING[profile.start])
         return CopySeen(
             has_place=True,
             has_job=True,
@@ -179,8 +197,8 @@ class CopyViews:
             registered=report.registered if report is not None else None,
             problem=refused or _problem(resource, self._fleet.declared(key)),
             obstacle=_waiting(driver) or _crashed(resource, driver),
-            reading=batches.reading(copy.executors),
-            is_dry=batches.is_dry,
+            reading=shown.reading(copy.executors),
+            is_dry=shown.is_dry,
         )
 
 

@@ -35,7 +35,7 @@ class Ledgers:
         return Ledger(
             points=self._profiles.known(job.key, key),
             bounds=self._profiles.bounded(job.key, key),
-            has_model=any(run.points for run in runs.values()),
+            has_model=any(run.capacities for run in runs.values()),
             under_way=next(open_ones, None),
             spent=sum(budget.spent(job, run.copies, now, since=now - DAY) for run in runs.values()),
             former=self._former(job, key),

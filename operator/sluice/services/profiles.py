@@ -107,7 +107,7 @@ class Profiles:
         """What ended profiles themselves have measured of a job as it is now, by their uids, the oldest first."""
         runs = ((one.uid, self.run(one.key)) for one in self.of_job(job))
         return {
-            uid: tuple(point for point in run.points if run.began and point.at >= run.began)
+            uid: tuple(point for point in run.capacities if run.began and point.at >= run.began)
             for uid, run in runs
             if run.ended is not None and run.key == key
         }
@@ -118,18 +118,21 @@ class Profiles:
 
     def bounded(self, job: JobKey, key: Key) -> tuple[Point, ...]:
         """The newest point of each number of executors of which a mere bound is known, in their order."""
-        newest: dict[int, Point] = {}
-        for points in self.measured(job, key).values():
-            newest |= {point.executors: point for point in points if not point.is_exact}
+        bounds = (point for point in self._capacities(job, key) if not point.is_exact)
+        newest = {point.executors: point for point in bounds}
         exact = {point.executors for point in self.known(job, key)}
         return tuple(newest[executors] for executors in sorted(newest) if executors not in exact)
 
     def known(self, job: JobKey, key: Key) -> tuple[Point, ...]:
         """The newest exact point of each number of executors, in their order."""
-        newest: dict[int, Point] = {}
-        for points in self.measured(job, key).values():
-            newest |= {point.executors: point for point in points if point.is_exact}
+        exact = (point for point in self._capacities(job, key) if point.is_exact)
+        newest = {point.executors: point for point in exact}
         return tuple(newest[executors] for executors in sorted(newest))
+
+    def _capacities(self, job: JobKey, key: Key) -> Iterator[Point]:
+        """The points of all ended profiles that tell rows per second, the oldest first."""
+        for points in self.measured(job, key).values():
+            yield from points
 
 
 def _key_of(resource: Mapping[str, Any]) -> JobKey:

@@ -182,7 +182,7 @@ class Profiler:
         match step:
             case MakeCopy():
                 if isinstance(job, StreamJob):
-                    rows = self._views.first_rows(copy, job)
+                    rows = self._views.first_rows(profile, copy, job)
                     refused = await self._copies.make(profile, copy, job, most_rows=rows)
                     self._views.was_made(key, refused)
             case EndCopy():

@@ -8,6 +8,7 @@ import pytest
 from e2e.bad_input import GOOD_PROFILE, PROFILE_ROWS, Row
 from sluice.api import profiles
 from sluice.core.application import JobKey
+from sluice.core.profiling.records import Start
 from sluice.core.quantities import MEBIBYTE
 from sluice.errors import InvalidSpec
 from tests.support.profiles import profile_resource
@@ -38,6 +39,7 @@ def test_the_namespace_of_the_job_is_no_place_for_its_copies() -> None:
 def test_a_profile_that_names_its_job_alone_has_sensible_defaults() -> None:
     declared = profiles.streamprofile(profile_resource(executors=[]))
     assert declared.job == JobKey("shop", "clicks")
+    assert declared.start is Start.EARLIEST
     assert declared.executors == ()
     assert declared.allowance.core_seconds == 7200
     assert declared.allowance.wall == timedelta(minutes=30)

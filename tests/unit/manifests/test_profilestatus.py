@@ -6,7 +6,19 @@ from datetime import timedelta
 import pytest
 
 from sluice.core.profiling.keys import key_of
-from sluice.core.profiling.records import Copy, CopyPhase, Phase, Plan, Point, Problem, Reason, Run
+from sluice.core.profiling.records import (
+    Copy,
+    CopyPhase,
+    LivePoint,
+    Percentiles,
+    Phase,
+    Plan,
+    Point,
+    Problem,
+    Reason,
+    Run,
+    Start,
+)
 from sluice.errors import InvalidSpec
 from sluice.errors import Problem as Wrong
 from sluice.manifests.profiling.status import invalid, read_run, status_of
@@ -28,11 +40,30 @@ RUN = Run(
 )
 
 
+LIVE_POINT = LivePoint(
+    executors=1,
+    latency=Percentiles(p50=0.5, p95=1.4, p99=2.25),
+    arriving=1200.5,
+    batches=7,
+    keeps_up=True,
+    at=LATER,
+)
+LIVE = replace(
+    RUN,
+    key=key_of(job(), Start.LATEST),
+    points=(
+        replace(LIVE_POINT, keeps_up=False),
+        replace(LIVE_POINT, executors=2, is_lower_bound=True),
+    ),
+)
+
+
 def test_what_is_remembered_is_read_back() -> None:
     told = status_of(profile(), RUN, Phase.PROFILING, 90.0, {}, LATER)
     assert read_run(told) == RUN
     ended = replace(RUN, ended=LATER, problem=FULL)
     assert read_run(status_of(profile(), ended, Phase.FAILED, 90.0, {}, LATER)) == ended
+    assert read_run(status_of(profile(), LIVE, Phase.PROFILING, 90.0, {}, LATER)) == LIVE
     waiting = Run(problem=Problem(Reason.ANOTHER_PROFILE, "another"))
     assert read_run(status_of(profile(), waiting, Phase.PENDING, 0.0, {}, NOW)) == waiting
 
@@ -55,6 +86,22 @@ def test_people_are_told_points_spending_and_what_is_only_a_bound() -> None:
     (complete,) = [one for one in told["conditions"] if one["type"] == "Complete"]
     assert complete["status"] == "True"
     assert "may be higher at 2 executors" in complete["message"]
+
+
+def test_people_are_told_the_latency_of_live_rows_and_what_falls_behind() -> None:
+    told = status_of(profile(), replace(LIVE, ended=LATER), Phase.SUCCEEDED, 1800.0, {}, LATER)
+    assert told["summary"]["points"] == "1: falls behind, 2: p95 1.4s"
+    (complete,) = [one for one in told["conditions"] if one["type"] == "Complete"]
+    assert complete["message"].startswith("1: falls behind, 2: p95 1.4s. The truth may be higher")
+    assert "rowsPerSecond" not in told["points"][0]
+
+
+def test_a_status_of_an_operator_that_knew_one_end_only_is_of_the_earliest() -> None:
+    told = status_of(profile(), RUN, Phase.PROFILING, 90.0, {}, LATER)
+    del told["key"]["from"]
+    assert read_run(told).key == RUN.key
+    told["key"]["from"] = "Middle"
+    assert read_run(told).key is None
 
 
 def test_a_condition_keeps_the_time_of_its_last_transition() -> None:
@@ -82,6 +129,8 @@ def test_a_wrong_spec_keeps_what_was_measured_before() -> None:
         ("copies", {"startedAt": "soon"}),
         ("points", {"measuredAt": "soon"}),
         ("points", {"rowsPerSecond": "many"}),
+        ("points", {"latency": {"p95Seconds": 1.0}}),
+        ("points", {"latency": "short"}),
     ],
 )
 def test_what_another_operator_or_a_person_wrote_wrong_is_left_out(

@@ -92,6 +92,15 @@ def test_the_copys_own_spec_says_that_it_drops_what_it_would_write() -> None:
     }
 
 
+def test_a_copy_of_the_live_stream_begins_at_the_newest_row_and_has_no_limit_of_its_own() -> None:
+    declared = profile(**{"from": "Latest"})
+    body = copying.copy_job(declared, COPY, original(), AROUND, most_rows=None)
+    (variable,) = body["spec"]["application"]["environment"]
+    orders = json.loads(variable["value"])
+    assert orders["startingOffsets"] == "latest"
+    assert orders["mostRows"] is None
+
+
 def test_a_copy_keeps_away_from_the_nodes_of_the_job_if_it_can() -> None:
     preferred = "preferredDuringSchedulingIgnoredDuringExecution"
     own = {"podAffinityTerm": {"topologyKey": "zone"}, "weight": 1}

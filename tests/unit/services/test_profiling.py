@@ -1,11 +1,17 @@
 """From a StreamProfile to points: copies are made behind their guards, measured and removed."""
 
 import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 from prometheus_client.exposition import generate_latest
 
+from sluice.core.observations import AgentReport
+from sluice.core.profiling.keys import key_of
+from sluice.core.profiling.records import Start
 from sluice.errors import ClusterUnavailable, InvalidSpec, NotFound, Problem
 from sluice.ports import (
     CLAIMS,
@@ -20,9 +26,12 @@ from sluice.ports import (
     Json,
 )
 from sluice.services import profiling
+from sluice.services.ledgers import Ledgers
+from sluice.services.profiles import Profiles
 from tests.support import pods
-from tests.support.jobs import resource
+from tests.support.jobs import job, query, report, resource
 from tests.support.profiling import ENDING, SOURCES, Place, place, working
+from tests.support.streams import Stream
 from tests.support.virtual_time import in_virtual_time
 
 
@@ -544,3 +553,101 @@ async def test_the_next_copy_in_a_users_namespace_waits_until_the_pods_of_the_la
         waited = datetime.fromisoformat(two["startedAt"]) - datetime.fromisoformat(one["endedAt"])
         assert waited >= timedelta(minutes=1)
         assert here.status()["phase"] == "Succeeded"
+
+
+class Live(Place):
+    """A cluster where so many rows per second arrive, of which an executor processes a thousand.
+
+    The program has a limit of rows of its own.
+    """
+
+    def __init__(self, arriving: float) -> None:
+        super().__init__()
+        self.arriving = arriving
+
+    def _reads(self, address: str, executors: int) -> Callable[[datetime], AgentReport]:
+        if not self.arriving:
+            idle = query(arrival_rate=0.0, backlog_rows=0.0)
+            return lambda now: report(idle, at=now, registered=executors, incarnation=1)
+        stream = Stream(self.arriving, executors=executors)
+        stream.starts_at(self.clock.now())
+
+        def told(now: datetime) -> AgentReport:
+            whole = stream.told(now)
+            queries = (replace(one, most_rows=90000.0) for one in whole.queries)
+            return replace(whole, queries=tuple(queries))
+
+        return told
+
+
+@asynccontextmanager
+async def live(arriving: float) -> AsyncIterator[Live]:
+    here = Live(arriving)
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator()):
+        await here.lives(2)
+        yield here
+
+
+@in_virtual_time
+async def test_a_live_profile_tells_the_latency_of_the_load_and_no_rows_per_second() -> None:
+    async with live(arriving=1500) as here:
+        here.profiled(executors=[1, 2], **{"from": "Latest"})
+        await here.lives(200)
+        assert here.status()["phase"] == "Succeeded"
+        one, two = here.status()["points"]
+        assert not one["latency"]["keepsUp"]
+        assert two["latency"]["keepsUp"]
+        assert two["latency"]["arrivingRowsPerSecond"] == 1500
+        assert 0 < two["latency"]["p50Seconds"] < two["latency"]["p95Seconds"] < 3
+        assert "rowsPerSecond" not in {**one, **two}
+        assert here.status()["key"]["from"] == "Latest"
+        assert here.status()["summary"]["points"].startswith("1: falls behind, 2: p95 ")
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_the_batches_of_a_live_copy_are_limited_by_its_program_alone() -> None:
+    async with live(arriving=1500) as here:
+        here.profiled(executors=[2], **{"from": "Latest"})
+        await here.lives(60)
+        (copy,) = here.copies.values()
+        (variable,) = copy["spec"]["application"]["environment"]
+        orders = json.loads(variable["value"])
+        assert (orders["startingOffsets"], orders["mostRows"]) == ("latest", None)
+        assert here.agents.limits == {}
+
+
+@in_virtual_time
+async def test_a_live_profile_of_a_stream_without_rows_says_that_there_is_no_load() -> None:
+    async with live(arriving=0) as here:
+        here.profiled(executors=[1, 2], copyDeadline="2m", **{"from": "Latest"})
+        await here.lives(150)
+        assert here.complete()["reason"] == "NoLoad"
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_what_was_measured_live_is_no_capacity_that_is_known() -> None:
+    async with live(arriving=1500) as here:
+        here.profiled(executors=[1, 2], **{"from": "Latest"})
+        await here.lives(200)
+        profiles, of = Profiles(), job(sources=SOURCES)
+        profiles.see(here.cluster.stored(STREAM_PROFILES, "clicks-1") or {})
+        assert profiles.known(of.key, key_of(of)) == ()
+        assert profiles.known(of.key, key_of(of, Start.LATEST)) == ()
+        assert profiles.bounded(of.key, key_of(of)) == ()
+        ledger = Ledgers(profiles, here.operators[0]._views).of(of, here.clock.now())
+        assert not ledger.has_model
+        assert ledger.spent > 0
+
+
+@in_virtual_time
+async def test_people_are_told_of_the_latency_by_events() -> None:
+    async with live(arriving=1500) as here:
+        here.profiled(executors=[1, 2], **{"from": "Latest"})
+        await here.lives(200)
+        events = [call.body for call in here.cluster.calls if call.plural == "events"]
+        (told,) = [one["message"] for one in events if one["reason"] == "Profiled"]
+        assert "1: does not keep up with 1500 rows/s, 2: p95 " in told
+        assert told.endswith(" at 1500 rows/s")

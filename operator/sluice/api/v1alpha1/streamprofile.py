@@ -17,10 +17,12 @@ class StreamProfileSpec(Copying):
         description="Name of a StreamJob in the same namespace. It must declare its Kafka sources.",
         max_length=MAXIMUM_NAME,
     )
-    start: Literal["Earliest"] = Field(
+    start: Literal["Earliest", "Latest"] = Field(
         "Earliest",
         alias="from",
-        description="Where copies begin to read. Earliest: at the oldest row that the source has.",
+        description="Where copies begin to read, and so what is measured. Earliest: at the oldest row that the source "
+        "has, for the rows per second of a copy that is always busy. Latest: at the newest, for the latency of the "
+        "rows that arrive meanwhile; then `executors` are by default up to four between the bounds, evenly spaced.",
     )
     sink: Literal["Drop"] = Field(
         "Drop",
@@ -54,20 +56,39 @@ class CopyStatus(Model):
     ended_at: str | None = Field(None, description="When it was decided to end it.")
 
 
+class PointLatencyStatus(Model):
+    """How long rows took from their source to the commit of their batch, in the last minute of a copy."""
+
+    p50_seconds: float = Field(description="That of half of the rows, at most, in seconds.")
+    p95_seconds: float = Field(description="That of 95 % of the rows, at most, in seconds.")
+    p99_seconds: float = Field(description="That of 99 % of the rows, at most, in seconds.")
+    arriving_rows_per_second: float = Field(
+        description="Rows per second that arrived meanwhile. This is the load, and no capacity."
+    )
+    keeps_up: bool = Field(
+        description="Whether all of them were processed. Else more and more were left lying, and the latency grew for "
+        "as long as the copy ran."
+    )
+
+
 class PointStatus(Model):
-    """What was measured at one number of executors."""
+    """What was measured at one number of executors: rows per second, or of live rows the latency."""
 
     executors: int = Field(description="How many.")
-    rows_per_second: float = Field(
-        description="Rows per second that they process beyond the overhead of each batch."
+    rows_per_second: float | None = Field(
+        None, description="Rows per second that they process beyond the overhead of each batch."
     )
-    error_rows_per_second: float = Field(description="The standard error of that.")
+    error_rows_per_second: float | None = Field(None, description="The standard error of that.")
+    latency: PointLatencyStatus | None = Field(
+        None, description="How long rows took that arrived meanwhile."
+    )
     batches: int = Field(0, description="Warm batches that it was measured by.")
     overhead_seconds: float = Field(0.0, description="Seconds of a batch without rows.")
     lower_bound: bool = Field(
         False,
-        description="Whether the truth may be higher: too few rows waited at the source to keep the copy busy, or its "
-        "batches were too much of one size to tell their overhead.",
+        description="Whether the truth may be higher. Of rows per second: too few rows waited at the source to keep "
+        "the copy busy, or its batches were too much of one size to tell their overhead. Of a latency: the program's "
+        "own work in foreachBatch was left out.",
     )
     upper_bound: bool = Field(
         False,
@@ -83,12 +104,19 @@ class KeyStatus(Model):
     configuration: str = Field(
         description="A hash of what else of the job decides about its speed."
     )
+    start: str = Field(
+        "Earliest", alias="from", description="Where the copies began to read: Earliest or Latest."
+    )
 
 
 class ProfileSummary(Model):
     """Short texts for the columns of `kubectl get`."""
 
-    points: str = Field("", description="Rows per second by executors: 1: 12.3k, 4: 40.1k.")
+    points: str = Field(
+        "",
+        description="What was measured by executors. Rows per second: 1: 12.3k, 4: 40.1k. The latency of 95 % of the "
+        "rows: 1: falls behind, 4: p95 1.4s.",
+    )
     spent: str = Field("", description="Core-hours: spent/allowed.")
 
 
@@ -130,7 +158,7 @@ PRINTER_COLUMNS: tuple[dict[str, Any], ...] = (
         "name": "Points",
         "type": "string",
         "jsonPath": ".status.summary.points",
-        "description": "rows per second by executors",
+        "description": "rows per second, or latency, by executors",
     },
     {
         "name": "Spent",

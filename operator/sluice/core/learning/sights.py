@@ -44,7 +44,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
             running=report.registered or 0,
             cpu=_cpu(report, before, cores),
             busy=_busy(main, since, at),
-            latency=_latency(report, percentile),
+            latency=latency(report, percentile),
             batches=batches,
         ),
         incarnation=report.incarnation,
@@ -107,7 +107,7 @@ def _cpu(report: AgentReport, before: Sight | None, cores: int) -> Measured:
     return min(1.0, max(0.0, worked / elapsed / slots)) if elapsed > 0 else FIRST_LOOK
 
 
-def _latency(report: AgentReport, percentile: float) -> Measured:
+def latency(report: AgentReport, percentile: float) -> Measured:
     """The nearest percentile that is told and not below the one that is asked for."""
     told = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
     name = next((name for name, share in told.items() if share >= percentile), "p99")

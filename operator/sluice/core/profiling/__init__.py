@@ -3,6 +3,7 @@
 records     what is declared, remembered and seen of a profile
 planning    which numbers of executors tell most about the capacity
 measuring   rows per second from the batches of a copy, and how certain they are
+mirroring   the latency of a copy that reads the live stream, and whether it keeps up
 steering    the rows of a copy's batches, so that their sizes tell the overhead from the rows
 budget      what copies cost, and what may still be started
 keys        which measurements are of the same program on the same executors

@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 from sluice.core.application import StreamJob
-from sluice.core.profiling.records import Key
+from sluice.core.profiling.records import Key, Start
 
 
-def key_of(job: StreamJob) -> Key:
+def key_of(job: StreamJob, start: Start = Start.EARLIEST) -> Key:
     """The image, and a hash of what else makes the job faster or slower at a number of executors.
 
     An image's tag is taken for what is behind it: whoever moves a tag should profile again.
@@ -23,7 +23,7 @@ def key_of(job: StreamJob) -> Key:
     }
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return Key(image=job.application.image, configuration=digest)
+    return Key(image=job.application.image, configuration=digest, start=start)
 
 
 _ELSEWHERE = frozenset(("image", "imagePullPolicy", "imagePullSecrets"))

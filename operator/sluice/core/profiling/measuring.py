@@ -55,9 +55,8 @@ class Batches:
         """With what an agent tells; another driver begins anew, because its executors are cold."""
         if self.incarnation not in (0, report.incarnation):
             return Batches().with_report(report)
-        upto = max((batch.end for batch in (*self.saturated, *self.rest)), default=0.0)
         told = look(report, None, percentile=0.5, cores=1).scrape.batches
-        new = tuple(batch for batch in told if batch.end > upto)
+        new = unheard(told, (*self.saturated, *self.rest))
         if all(query.left_rows is None for query in report.queries):
             # The next report tells of these batches again.
             return self
@@ -90,6 +89,12 @@ class Batches:
             return replace(_without_warming(full), is_lower_bound=True)
         known = _warm((*self.saturated, *self.rest), executors)
         return replace(_throughput(known), is_lower_bound=True) if known else None
+
+
+def unheard(told: Sequence[BatchReport], known: Sequence[BatchReport]) -> tuple[BatchReport, ...]:
+    """The batches that were committed after all known ones."""
+    upto = max((batch.end for batch in known), default=0.0)
+    return tuple(batch for batch in told if batch.end > upto)
 
 
 def is_certain(reading: Reading) -> bool:

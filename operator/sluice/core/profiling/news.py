@@ -1,10 +1,14 @@
 """Say what has happened to a profile: each news is one Event, found by comparing two states of its run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import assert_never
 
 from sluice.core.news import News
-from sluice.core.profiling.records import Copy, CopyPhase, Run
-from sluice.core.quantities import format_count
+from sluice.core.profiling.records import Copy, CopyPhase, LivePoint, Point, Run, Start
+from sluice.core.quantities import format_count, format_duration
+
+_MEASURED = {Start.EARLIEST: "Rows per second", Start.LATEST: "Latency of live rows"}
 
 
 def news(before: Run, after: Run) -> Iterator[News]:
@@ -18,8 +22,7 @@ def news(before: Run, after: Run) -> Iterator[News]:
         reason, message = str(after.problem.reason), after.problem.message
         yield News(reason=reason, message=message, is_warning=True)
     else:
-        measured = ", ".join(_told(after, point.executors) for point in after.points)
-        yield News(reason="Profiled", message=f"Rows per second by executors: {measured}")
+        yield News(reason="Profiled", message=_measured(after, after.points))
 
 
 def _of_copy(before: Copy | None, after: Copy, run: Run) -> Iterator[News]:
@@ -29,14 +32,28 @@ def _of_copy(before: Copy | None, after: Copy, run: Run) -> Iterator[News]:
     if before is not None and before.phase is after.phase:
         return
     if after.phase is CopyPhase.MEASURED:
-        told = f"Rows per second by executors: {_told(run, after.executors)}"
-        yield News(reason="CopyMeasured", message=told)
+        points = [point for point in run.points if point.executors == after.executors]
+        yield News(reason="CopyMeasured", message=_measured(run, points))
     if after.phase is CopyPhase.FAILED and after.problem is not None:
         told = f"The copy with {after.executors} executors has ended: {after.problem.message}"
         yield News(reason="CopyEnded", message=told, is_warning=True)
 
 
-def _told(run: Run, executors: int) -> str:
-    point = next(point for point in run.points if point.executors == executors)
-    share = 100 * point.error / point.rate if point.rate else 0.0
-    return f"{executors}: {format_count(point.rate)} (standard error {share:.1f} %)"
+def _measured(run: Run, points: Iterable[Point | LivePoint]) -> str:
+    start = run.key.start if run.key is not None else Start.EARLIEST
+    told = ", ".join(f"{point.executors}: {_told(point)}" for point in points)
+    return f"{_MEASURED[start]} by executors: {told}"
+
+
+def _told(point: Point | LivePoint) -> str:
+    match point:
+        case Point():
+            share = 100 * point.error / point.rate if point.rate else 0.0
+            return f"{format_count(point.rate)} (standard error {share:.1f} %)"
+        case LivePoint(keeps_up=True):
+            p95 = format_duration(timedelta(seconds=point.latency.p95))
+            return f"p95 {p95} at {format_count(point.arriving)} rows/s"
+        case LivePoint():
+            return f"does not keep up with {format_count(point.arriving)} rows/s"
+        case _:
+            assert_never(point)

@@ -28,6 +28,13 @@ class CopyPhase(StrEnum):
     FAILED = "Failed"
 
 
+class Start(StrEnum):
+    """Where copies begin to read, and so what is measured: their capacity, or the latency of the live rows."""
+
+    EARLIEST = "Earliest"
+    LATEST = "Latest"
+
+
 class Reason(StrEnum):
     """Why a profile waits, or has failed."""
 
@@ -48,6 +55,8 @@ class Reason(StrEnum):
     COPY_FAILED = "CopyFailed"
     BUDGET_SPENT = "BudgetSpent"
     HISTORY_TOO_SHORT = "HistoryTooShort"
+    NO_LOAD = "NoLoad"
+    """Nothing arrived at the sources while copies read them live."""
     SUPERSEDED = "Superseded"
     """What of the job decides about its speed has changed meanwhile."""
     YIELDED = "Yielded"
@@ -91,6 +100,7 @@ class Profile:
     generation: int
     created: datetime
     job: JobKey
+    start: Start = Start.EARLIEST
     executors: tuple[int, ...] = ()
     allowance: Allowance
     parallel: int = 2
@@ -103,10 +113,11 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a measurement belongs to: an image, and a hash of what else decides about the speed."""
+    """What a measurement belongs to: an image, a hash of what else decides about the speed, and what was measured."""
 
     image: str
     configuration: str
+    start: Start = Start.EARLIEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +142,43 @@ class Point:
     def is_exact(self) -> bool:
         """Whether models may learn from it."""
         return not (self.is_lower_bound or self.is_upper_bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentiles:
+    """Latencies of rows in seconds, by the share of the rows that were faster."""
+
+    p50: float
+    p95: float
+    p99: float
+
+    def at(self, percentile: float) -> float:
+        """The nearest one that is not below a share, as far as there is one."""
+        if percentile <= 0.5:
+            return self.p50
+        return self.p95 if percentile <= 0.95 else self.p99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivePoint:
+    """The latency of live rows with a number of executors, while `arriving` rows/s arrived.
+
+    `keeps_up`: no more and more rows were left lying. `is_lower_bound`: a part of the program's own work was left out,
+    that of foreachBatch.
+    """
+
+    executors: int
+    latency: Percentiles
+    arriving: float
+    batches: int
+    keeps_up: bool
+    at: datetime
+    is_lower_bound: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether models may learn from it: the latency of a copy that falls behind is that of a moment."""
+        return self.keeps_up and not self.is_lower_bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +216,14 @@ class Run:
     began: datetime | None = None
     ended: datetime | None = None
     copies: tuple[Copy, ...] = ()
-    points: tuple[Point, ...] = ()
+    points: tuple[Point | LivePoint, ...] = ()
     problem: Problem | None = None
     """Why it failed, once it has ended; before that, what it waits for."""
+
+    @property
+    def capacities(self) -> tuple[Point, ...]:
+        """The points that tell rows per second."""
+        return tuple(point for point in self.points if isinstance(point, Point))
 
     @property
     def open(self) -> tuple[Copy, ...]:
@@ -185,7 +238,7 @@ class Run:
         index = known.index((copy.namespace, copy.began))
         return replace(self, copies=(*self.copies[:index], copy, *self.copies[index + 1 :]))
 
-    def with_point(self, point: Point) -> "Run":
+    def with_point(self, point: Point | LivePoint) -> "Run":
         """With a measurement; a newer one at the same scale-out takes the place of the older."""
         others = tuple(one for one in self.points if one.executors != point.executors)
         points = sorted((*others, point), key=lambda one: one.executors)
@@ -215,12 +268,30 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveReading:
+    """What a copy tells of live rows so far; see `LivePoint`.
+
+    The batches that count lasted `seconds` from the first to the last. The latencies are those of the rows that were
+    committed in the last `window` seconds.
+    """
+
+    latency: Percentiles
+    window: float
+    arriving: float
+    batches: int
+    seconds: float
+    keeps_up: bool
+    is_lower_bound: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CopySeen:
     """What is seen of a copy.
 
     `has_place`: its namespace, or in a namespace of the user's its StreamJob, is there; `has_job`: its StreamJob is.
     `registered` counts its executors; None while its agent has not told. `problem` is what certainly keeps it from
-    working, `obstacle` what keeps it waiting. `is_dry`: no more rows wait at its sources.
+    working, `obstacle` what keeps it waiting. `is_dry`: no more rows wait at its sources, or, of live ones, none has
+    arrived.
     """
 
     has_place: bool = False
@@ -229,7 +300,7 @@ class CopySeen:
     registered: int | None = None
     problem: Problem | None = None
     obstacle: Problem | None = None
-    reading: Reading | None = None
+    reading: Reading | LiveReading | None = None
     is_dry: bool = False
 
 

@@ -5,7 +5,7 @@
     job's configuration has changed ----------> end all copies, fail
     production needs the room ---------------> end all copies, fail
     budget spent ----------------------------> end all copies with what they have told
-    copy certain, or at its deadline --------> note its point, end it
+    copy certain, or at its deadline --------> note its point, end it: that it falls behind is one
     copy failed -----------------------------> note why, end it; the others go on
     room for another, something to measure --> make a copy
     nothing open, nothing left to measure ---> finish
@@ -16,18 +16,20 @@ ended and is there is removed, so a crash at any point is met again by the next 
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from sluice.core.application import StreamJob
 from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.shapes import Slots
-from sluice.core.profiling import budget, planning
-from sluice.core.profiling.measuring import is_certain
+from sluice.core.profiling import budget, measuring, mirroring, planning
 from sluice.core.profiling.places import copy_namespace
 from sluice.core.profiling.records import (
     Copy,
     CopyPhase,
     CopySeen,
     EndCopy,
+    LivePoint,
+    LiveReading,
     MakeCopy,
     Phase,
     Plan,
@@ -38,6 +40,7 @@ from sluice.core.profiling.records import (
     Reason,
     Run,
     Seen,
+    Start,
     Step,
     Verdict,
 )
@@ -56,8 +59,22 @@ FEWEST = 3
 """Warm batches without which a deadline leaves no measurement."""
 
 
-_OF_THE_PROGRAM = frozenset((Reason.NOT_REPLAYABLE, Reason.NOT_PROFILABLE))
+_OF_ALL_COPIES = frozenset((Reason.NOT_REPLAYABLE, Reason.NOT_PROFILABLE, Reason.NO_LOAD))
 """Problems that every copy has, whatever its size."""
+
+_DRY = {
+    Start.EARLIEST: Problem(
+        Reason.HISTORY_TOO_SHORT,
+        "the source has too few rows to read again: the copy had caught up before it was measured; "
+        "keep more history in the topics, or profile later",
+    ),
+    Start.LATEST: Problem(
+        Reason.NO_LOAD,
+        "nothing arrived at the source within spec.copyDeadline, and a latency is that of rows; "
+        "profile while the job has load, or spec.from: Earliest",
+    ),
+}
+"""What it means that there is nothing to read."""
 
 
 def next_steps(profile: Profile, run: Run, seen: Seen, now: datetime) -> Verdict:
@@ -102,7 +119,7 @@ def _begun(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime
 
 
 def _plan(profile: Profile, job: StreamJob, known: tuple[Point, ...]) -> Plan:
-    sizes = profile.executors or planning.scale_outs(_bounds(job))
+    sizes = _sizes(profile, job)
     measured = {point.executors for point in known}
     left = [executors for executors in sizes if executors not in measured]
     return budget.plan(job, left, profile.parallel)
@@ -120,13 +137,16 @@ def _too_dear(profile: Profile, price: float) -> Problem:
 def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> Run:
     """Take in what copies have told, end those that are over, and begin others."""
     if seen.key != run.key:
-        told = f"the configuration of StreamJob {job.key.name!r} has changed since the profile began; profile it again"
+        told = (
+            f"the configuration of StreamJob {job.key.name!r}, or spec.from, has changed since the profile began; "
+            "profile it again"
+        )
         return _failed(run, Problem(Reason.SUPERSEDED, told), now)
     is_spent = budget.is_spent(job, run, profile.allowance, now)
     for copy in run.open:
         run = _looked_at(profile, run, copy, seen.of(copy), now, is_last_look=is_spent)
     for copy in run.copies:
-        if copy.problem is not None and copy.problem.reason in _OF_THE_PROGRAM:
+        if copy.problem is not None and copy.problem.reason in _OF_ALL_COPIES:
             return _failed(run, copy.problem, now)
     if seen.yields is not None and (run.open or _wanted(profile, job, run, seen) is not None):
         return _failed(run, seen.yields, now)
@@ -146,15 +166,26 @@ def _looked_at(
     if seen.problem is not None:
         return _copy_failed(run, copy, seen.problem, now)
     is_late = is_last_look or now - copy.began >= profile.copy_deadline
-    is_over = seen.is_dry or is_late
-    if reading is not None and (is_certain(reading) or (is_over and reading.batches >= FEWEST)):
+    # The live stream is dry until something arrives.
+    is_over = is_late or (seen.is_dry and profile.start is Start.EARLIEST)
+    if reading is not None and (_is_certain(reading) or (is_over and reading.batches >= FEWEST)):
         measured = replace(copy, phase=CopyPhase.MEASURED, ended=now, problem=None)
         return run.with_point(_point(copy, reading, now)).with_copy(measured)
     if is_over or _has_waited(copy, seen, now):
-        return _copy_failed(run, copy, _why(copy, seen, is_last_look), now)
+        return _copy_failed(run, copy, _why(profile, copy, seen, is_last_look), now)
     is_whole = seen.registered == copy.executors
     phase = CopyPhase.MEASURING if is_whole else copy.phase
     return run.with_copy(replace(copy, phase=phase, problem=None if is_whole else seen.obstacle))
+
+
+def _is_certain(reading: Reading | LiveReading) -> bool:
+    match reading:
+        case Reading():
+            return measuring.is_certain(reading)
+        case LiveReading():
+            return mirroring.is_certain(reading)
+        case _:
+            assert_never(reading)
 
 
 def _has_waited(copy: Copy, seen: CopySeen, now: datetime) -> bool:
@@ -170,18 +201,15 @@ def _has_waited(copy: Copy, seen: CopySeen, now: datetime) -> bool:
     return seen.registered < copy.executors and now - since >= PATIENCE
 
 
-def _why(copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
+def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
     """Why a copy has ended without a measurement."""
     if is_last_look:
         told = f"the budget was spent before {copy.executors} executors were measured; raise spec.budget"
         return Problem(Reason.BUDGET_SPENT, told)
-    if seen.is_dry:
-        told = (
-            "the source has too few rows to read again: the copy had caught up before it was measured; "
-            "keep more history in the topics, or profile later"
-        )
-        return Problem(Reason.HISTORY_TOO_SHORT, told)
-    if (seen.registered or 0) < copy.executors:
+    is_whole = (seen.registered or 0) >= copy.executors
+    if seen.is_dry and (is_whole or profile.start is Start.EARLIEST):
+        return _DRY[profile.start]
+    if not is_whole:
         if seen.obstacle is not None:
             return seen.obstacle
         if seen.driver_since is not None and seen.registered is None:
@@ -193,10 +221,22 @@ def _why(copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
     told = (
         f"{batches} warm batches on {copy.executors} executors within spec.copyDeadline; raise it"
     )
+    if profile.start is Start.LATEST:
+        told += ", or measure more executors: batches become ever longer where too few work on them"
     return Problem(Reason.COPY_FAILED, told)
 
 
-def _point(copy: Copy, reading: Reading, now: datetime) -> Point:
+def _point(copy: Copy, reading: Reading | LiveReading, now: datetime) -> Point | LivePoint:
+    if isinstance(reading, LiveReading):
+        return LivePoint(
+            executors=copy.executors,
+            latency=reading.latency,
+            arriving=reading.arriving,
+            batches=reading.batches,
+            keeps_up=reading.keeps_up,
+            at=now,
+            is_lower_bound=reading.is_lower_bound,
+        )
     return Point(
         executors=copy.executors,
         rate=reading.rate,
@@ -226,15 +266,20 @@ def _next(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime)
 def _wanted(profile: Profile, job: StreamJob, run: Run, seen: Seen) -> int | None:
     """The executors to measure next, whatever that costs."""
     tried = {copy.executors for copy in run.copies}
-    if profile.executors:
-        return next((one for one in profile.executors if one not in tried), None)
+    if profile.executors or profile.start is Start.LATEST:
+        return next((one for one in _sizes(profile, job) if one not in tried), None)
     return planning.next_scale_out(
         _bounds(job),
         Slots(cores=job.executors.cores, tasks=seen.tasks),
-        [(point.executors, point.rate) for point in run.points],
+        [(point.executors, point.rate) for point in run.capacities],
         under_way={copy.executors for copy in run.open},
         failed={copy.executors for copy in run.copies if copy.phase is CopyPhase.FAILED},
     )
+
+
+def _sizes(profile: Profile, job: StreamJob) -> tuple[int, ...]:
+    """The numbers of executors that are measured, unless capacities tell of better ones on the way."""
+    return profile.executors or planning.scale_outs(_bounds(job))
 
 
 def _bounds(job: StreamJob) -> Bounds:

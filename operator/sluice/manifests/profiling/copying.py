@@ -32,9 +32,9 @@ _SECRET_SETTINGS = ("spark.kubernetes.executor.secretKeyRef.", "spark.kubernetes
 
 
 def copy_job(
-    profile: Profile, copy: Copy, job: StreamJob, around: Surroundings, *, most_rows: int
+    profile: Profile, copy: Copy, job: StreamJob, around: Surroundings, *, most_rows: int | None
 ) -> Json:
-    """The StreamJob of a copy, whose first batches have so many rows at most."""
+    """The StreamJob of a copy, whose first batches have so many rows at most; None is what its program has set."""
     declared: Any = job.document
     kept = {name: part for name, part in declared.items() if name not in _LEFT_OUT}
     size = dict.fromkeys(("min", "max", "initial"), copy.executors)
@@ -81,12 +81,12 @@ def _away_from(job: StreamJob) -> Json:
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
 
-def _orders(profile: Profile, copy: Copy, most_rows: int) -> str:
+def _orders(profile: Profile, copy: Copy, most_rows: int | None) -> str:
     """What the copy's agent is to do, as it reads it from SLUICE_PROFILE."""
     orders = {
         "sinks": "drop",
         "checkpoint": f"file://{CHECKPOINT_MOUNT}/{_DIRECTORY}",
-        "startingOffsets": "earliest",
+        "startingOffsets": profile.start.lower(),
         "groupPrefix": f"sluice-profile-{profile.uid[:8]}-x{copy.executors}",
         "mostRows": most_rows,
     }
@@ -119,8 +119,8 @@ def obstacle(job: StreamJob, namespaces: Sequence[str]) -> Problem | None:
     """Why this job cannot be copied, into these namespaces or into one that is made for it."""
     if not job.sources:
         told = (
-            f"StreamJob {job.key.name!r} declares no Kafka source, and only that can be read again from its "
-            "beginning; declare it in spec.sources"
+            f"StreamJob {job.key.name!r} declares no Kafka source, and copies read nothing else; declare it in "
+            "spec.sources"
         )
         return Problem(Reason.NOT_REPLAYABLE, told)
     needed = tuple(dict.fromkeys(_private(job)))

@@ -1,13 +1,15 @@
 """The status of a StreamProfile: what the core remembers of its run, as it is stored, and back."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import Any, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, TypeVar, assert_never
 
 from sluice.core.profiling.records import (
     Copy,
     CopyPhase,
     Key,
+    LivePoint,
+    Percentiles,
     Phase,
     Plan,
     Point,
@@ -15,8 +17,9 @@ from sluice.core.profiling.records import (
     Profile,
     Reason,
     Run,
+    Start,
 )
-from sluice.core.quantities import format_count
+from sluice.core.quantities import format_count, format_duration
 from sluice.errors import InvalidSpec
 from sluice.manifests.moments import moment_text, read_moment
 from sluice.manifests.omitting import without_empty
@@ -42,7 +45,7 @@ def status_of(
         "spent": {"coreSeconds": round(spent, 1)},
         "copies": [_copy(copy) for copy in run.copies],
         "points": [_point(point) for point in run.points],
-        "key": run.key and {"image": run.key.image, "configuration": run.key.configuration},
+        "key": _key(run.key),
         "startedAt": moment_text(run.began),
         "endedAt": moment_text(run.ended),
         "summary": {
@@ -90,7 +93,7 @@ def read_run(status: Mapping[str, Any]) -> Run:
     """What a stored status remembers; the beginning if there is none."""
     key, plan = status.get("key"), status.get("planned")
     return Run(
-        key=key and Key(image=key["image"], configuration=key["configuration"]),
+        key=next(_readable(_read_key, [key] if key else []), None),
         plan=plan
         and Plan(
             copies=plan.get("copies", 0),
@@ -116,7 +119,8 @@ def _readable(read: Callable[[Json], Part], told: Iterable[Json]) -> Iterator[Pa
 
 def _complete(run: Run, phase: Phase) -> tuple[str, str, str]:
     if phase is Phase.SUCCEEDED:
-        return "True", "Measured", f"{_points_text(run)} rows/s.{_remarks(run)}"
+        unit = " rows/s" if run.capacities else ""
+        return "True", "Measured", f"{_points_text(run)}{unit}.{_remarks(run)}"
     if run.problem is not None:
         return "False", str(run.problem.reason), run.problem.message
     sizes = ", ".join(str(copy.executors) for copy in run.open) or "none yet"
@@ -125,7 +129,7 @@ def _complete(run: Run, phase: Phase) -> tuple[str, str, str]:
 
 def _remarks(run: Run) -> str:
     lower = ", ".join(str(point.executors) for point in run.points if point.is_lower_bound)
-    upper = ", ".join(str(point.executors) for point in run.points if point.is_upper_bound)
+    upper = ", ".join(str(point.executors) for point in run.capacities if point.is_upper_bound)
     text = f" The truth may be higher at {lower} executors." if lower else ""
     if upper:
         text += f" The truth may be lower at {upper}: work in foreachBatch is left out."
@@ -133,7 +137,33 @@ def _remarks(run: Run) -> str:
 
 
 def _points_text(run: Run) -> str:
-    return ", ".join(f"{point.executors}: {format_count(point.rate)}" for point in run.points)
+    return ", ".join(f"{point.executors}: {_point_text(point)}" for point in run.points)
+
+
+def _point_text(point: Point | LivePoint) -> str:
+    match point:
+        case Point():
+            return format_count(point.rate)
+        case LivePoint(keeps_up=False):
+            return "falls behind"
+        case LivePoint():
+            return f"p95 {format_duration(timedelta(seconds=point.latency.p95))}"
+        case _:
+            assert_never(point)
+
+
+def _key(key: Key | None) -> Json | None:
+    if key is None:
+        return None
+    return {"image": key.image, "configuration": key.configuration, "from": str(key.start)}
+
+
+def _read_key(told: Mapping[str, Any]) -> Key:
+    return Key(
+        image=told["image"],
+        configuration=told["configuration"],
+        start=Start(told.get("from", Start.EARLIEST)),
+    )
 
 
 def _planned(plan: Plan | None) -> Json | None:
@@ -175,7 +205,9 @@ def _read_copy(told: Mapping[str, Any]) -> Copy:
     )
 
 
-def _point(point: Point) -> Json:
+def _point(point: Point | LivePoint) -> Json:
+    if isinstance(point, LivePoint):
+        return _live_point(point)
     return {
         "executors": point.executors,
         "rowsPerSecond": round(point.rate, 3),
@@ -188,10 +220,29 @@ def _point(point: Point) -> Json:
     }
 
 
-def _read_point(told: Mapping[str, Any]) -> Point:
+def _live_point(point: LivePoint) -> Json:
+    latency = point.latency
+    return {
+        "executors": point.executors,
+        "latency": {
+            "p50Seconds": round(latency.p50, 3),
+            "p95Seconds": round(latency.p95, 3),
+            "p99Seconds": round(latency.p99, 3),
+            "arrivingRowsPerSecond": round(point.arriving, 3),
+            "keepsUp": point.keeps_up,
+        },
+        "batches": point.batches,
+        "lowerBound": point.is_lower_bound,
+        "measuredAt": moment_text(point.at),
+    }
+
+
+def _read_point(told: Mapping[str, Any]) -> Point | LivePoint:
     at = read_moment(told.get("measuredAt"))
     if at is None:
         raise ValueError("nobody knows when it was measured")
+    if "latency" in told:
+        return _read_live_point(told, at)
     return Point(
         executors=told["executors"],
         rate=float(told["rowsPerSecond"]),
@@ -201,6 +252,23 @@ def _read_point(told: Mapping[str, Any]) -> Point:
         at=at,
         is_lower_bound=told.get("lowerBound", False),
         is_upper_bound=told.get("upperBound", False),
+    )
+
+
+def _read_live_point(told: Mapping[str, Any], at: datetime) -> LivePoint:
+    latency = told["latency"]
+    return LivePoint(
+        executors=told["executors"],
+        latency=Percentiles(
+            p50=float(latency["p50Seconds"]),
+            p95=float(latency["p95Seconds"]),
+            p99=float(latency["p99Seconds"]),
+        ),
+        arriving=float(latency["arrivingRowsPerSecond"]),
+        batches=told.get("batches", 0),
+        keeps_up=latency["keepsUp"],
+        at=at,
+        is_lower_bound=told.get("lowerBound", False),
     )
 
 

@@ -13,6 +13,8 @@ from sluice.core.profiling.records import (
     Allowance,
     Copy,
     CopySeen,
+    LiveReading,
+    Percentiles,
     Point,
     Profile,
     Reading,
@@ -56,6 +58,19 @@ def reading(rate: float = 1000.0, error: float = 0.02, **changes: Any) -> Readin
     return replace(told, **changes)
 
 
+def live_reading(**changes: Any) -> LiveReading:
+    """The latency of a copy that keeps up, after a minute."""
+    told = LiveReading(
+        latency=Percentiles(p50=0.5, p95=1.4, p99=2.0),
+        window=60.0,
+        arriving=1200.0,
+        batches=20,
+        seconds=70.0,
+        keeps_up=True,
+    )
+    return replace(told, **changes)
+
+
 def point(executors: int, rate: float) -> Point:
     """A point of a former profile."""
     return Point(executors=executors, rate=rate, error=1.0, batches=5, overhead=0.2, at=NOW)
@@ -94,9 +109,8 @@ class Story:
         self.now += timedelta(seconds=after)
         copies = around.pop("copies", {})
         there = {copy.namespace: RUNS for copy in self.run.open}
-        self.verdict = next_steps(
-            self.profile, self.run, seen(copies={**there, **copies}, **around), self.now
-        )
+        known = {"key": key_of(JOB, self.profile.start), "copies": {**there, **copies}, **around}
+        self.verdict = next_steps(self.profile, self.run, seen(**known), self.now)
         self.run = self.verdict.run
         return self.verdict
 

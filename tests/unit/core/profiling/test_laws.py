@@ -1,5 +1,6 @@
 """What holds of every profile, whatever happens to its copies, and however often the operator crashes."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -7,32 +8,54 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.core.profiling import budget
+from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import (
     Allowance,
     CopySeen,
     EndCopy,
+    LiveReading,
     MakeCopy,
     Phase,
     Problem,
+    Reading,
     Reason,
     Run,
+    Start,
     Verdict,
 )
 from sluice.core.profiling.stepping import AGAIN, next_steps
 from tests.support.jobs import NOW
-from tests.unit.core.profiling.profiles import JOB, RUNS, profile, reading, runs, seen
+from tests.unit.core.profiling.profiles import (
+    JOB,
+    RUNS,
+    live_reading,
+    profile,
+    reading,
+    runs,
+    seen,
+)
 
 HAPPENINGS = st.sampled_from(("waits", "runs", "tells", "certain", "dry", "fails", "crash"))
 
 
-def _seen_of(copy_seen: CopySeen, happening: str, executors: int) -> CopySeen:
+TELLS: Mapping[Start, Reading | LiveReading] = {
+    Start.EARLIEST: reading(error=0.4),
+    Start.LATEST: live_reading(seconds=9.0),
+}
+CERTAIN: Mapping[Start, Reading | LiveReading] = {
+    Start.EARLIEST: reading(),
+    Start.LATEST: live_reading(),
+}
+
+
+def _seen_of(copy_seen: CopySeen, happening: str, executors: int, start: Start) -> CopySeen:
     match happening:
         case "runs":
             return replace(copy_seen, registered=executors)
         case "tells":
-            return replace(copy_seen, registered=executors, reading=reading(error=0.4))
+            return replace(copy_seen, registered=executors, reading=TELLS[start])
         case "certain":
-            return replace(copy_seen, registered=executors, reading=reading())
+            return replace(copy_seen, registered=executors, reading=CERTAIN[start])
         case "dry":
             return replace(copy_seen, registered=executors, is_dry=True)
         case "fails":
@@ -44,9 +67,17 @@ def _seen_of(copy_seen: CopySeen, happening: str, executors: int) -> CopySeen:
 class Life:
     """A cluster that does what the steps say, unless the operator crashes in between."""
 
-    def __init__(self, executors: tuple[int, ...], core_seconds: float, parallel: int) -> None:
+    def __init__(
+        self,
+        executors: tuple[int, ...],
+        core_seconds: float,
+        parallel: int,
+        start: Start = Start.EARLIEST,
+    ) -> None:
         self.allowance = Allowance(core_seconds=core_seconds, wall=timedelta(minutes=20))
-        self.profile = profile(executors=executors, allowance=self.allowance, parallel=parallel)
+        self.profile = profile(
+            executors=executors, allowance=self.allowance, parallel=parallel, start=start
+        )
         self.run = Run()
         self.now = NOW
         self.there: set[str] = set()
@@ -55,11 +86,12 @@ class Life:
         """One look, after which the steps are taken."""
         self.now += timedelta(seconds=AGAIN * 2)
         copies = {
-            copy.namespace: _seen_of(RUNS, happening, copy.executors)
+            copy.namespace: _seen_of(RUNS, happening, copy.executors, self.profile.start)
             for copy in self.run.copies
             if copy.namespace in self.there
         }
-        verdict = next_steps(self.profile, self.run, seen(copies=copies), self.now)
+        around = seen(copies=copies, key=key_of(JOB, self.profile.start))
+        verdict = next_steps(self.profile, self.run, around, self.now)
         self.run = verdict.run
         for step in () if happening == "crash" else verdict.steps:
             match step:
@@ -75,12 +107,17 @@ class Life:
     executors=st.lists(st.integers(1, 6), max_size=4, unique=True).map(tuple),
     core_seconds=st.floats(100, 8000),
     parallel=st.integers(1, 3),
+    start=st.sampled_from(Start),
     happenings=st.lists(HAPPENINGS, min_size=5, max_size=60),
 )
 def test_a_profile_keeps_to_its_bounds_and_ends_with_nothing_left(
-    executors: tuple[int, ...], core_seconds: float, parallel: int, happenings: list[str]
+    executors: tuple[int, ...],
+    core_seconds: float,
+    parallel: int,
+    start: Start,
+    happenings: list[str],
 ) -> None:
-    life = Life(executors, core_seconds, parallel)
+    life = Life(executors, core_seconds, parallel, start)
     for happening in happenings:
         before = life.run
         verdict = life.look(happening)
@@ -105,9 +142,12 @@ def test_a_profile_keeps_to_its_bounds_and_ends_with_nothing_left(
 @given(
     executors=st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True).map(tuple),
     parallel=st.integers(1, 3),
+    start=st.sampled_from(Start),
 )
-def test_copies_that_all_go_well_give_all_points(executors: tuple[int, ...], parallel: int) -> None:
-    life = Life(executors, 1e6, parallel)
+def test_copies_that_all_go_well_give_all_points(
+    executors: tuple[int, ...], parallel: int, start: Start
+) -> None:
+    life = Life(executors, 1e6, parallel, start)
     for _ in range(3 * len(executors) + 3):
         verdict = life.look("certain")
     assert verdict.phase is Phase.SUCCEEDED

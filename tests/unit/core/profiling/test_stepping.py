@@ -11,11 +11,13 @@ from sluice.core.profiling.records import (
     Allowance,
     CopySeen,
     EndCopy,
+    LivePoint,
     MakeCopy,
     Phase,
     Problem,
     Reason,
     Run,
+    Start,
 )
 from sluice.core.profiling.stepping import PATIENCE, next_steps
 from sluice.errors import InvalidSpec
@@ -25,6 +27,7 @@ from tests.unit.core.profiling.profiles import (
     JOB,
     RUNS,
     Story,
+    live_reading,
     point,
     profile,
     reading,
@@ -54,7 +57,7 @@ def test_a_profile_measures_what_is_declared_so_many_at_a_time_and_succeeds() ->
     assert story.open == [4]
     ended = story.measured(3500)
     assert ended.phase is Phase.SUCCEEDED
-    assert [one.rate for one in story.run.points] == [1000, 1900, 3500]
+    assert [one.rate for one in story.run.capacities] == [1000, 1900, 3500]
     assert story.run.problem is None
 
 
@@ -201,7 +204,7 @@ def test_at_its_deadline_a_copy_gives_what_it_has() -> None:
     story.look(299, copies=vague)
     assert story.open == [2]
     assert story.look(2, copies=vague).phase is Phase.SUCCEEDED
-    assert story.run.points[0].error == pytest.approx(300)
+    assert story.run.capacities[0].error == pytest.approx(300)
 
 
 def test_a_plan_that_the_budget_does_not_cover_is_refused_before_anything_starts() -> None:
@@ -286,7 +289,7 @@ def test_what_is_certain_when_copies_must_end_stays() -> None:
     (copy,) = story.run.open
     story.look(60, copies={copy.namespace: runs(copy, reading=reading(1000))}, yields=YIELDS)
     assert failed(story) is Reason.YIELDED
-    assert [one.rate for one in story.run.points] == [1000]
+    assert [one.rate for one in story.run.capacities] == [1000]
     assert story.open == []
 
 
@@ -335,3 +338,88 @@ def test_what_a_copy_has_waited_for_is_forgotten_once_it_is_measured() -> None:
     waits = replace(RUNS, obstacle=Problem(Reason.NO_CAPACITY, "0/3 nodes are available"))
     story.look(30, copies={copy.namespace: waits})
     assert story.measured(1900).phase is Phase.SUCCEEDED
+
+
+def test_copies_of_the_live_stream_tell_their_latency_and_no_capacity() -> None:
+    story = Story(start=Start.LATEST, executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    ended = story.look(120, copies={copy.namespace: runs(copy, reading=live_reading())})
+    assert ended.phase is Phase.SUCCEEDED
+    (found,) = story.run.points
+    assert isinstance(found, LivePoint)
+    assert (found.latency.p95, found.arriving, found.keeps_up) == (1.4, 1200.0, True)
+    assert story.run.capacities == ()
+
+
+def test_a_copy_that_falls_behind_ends_with_that_as_its_result() -> None:
+    story = Story(start=Start.LATEST, executors=(1, 2), parallel=1)
+    story.look()
+    (copy,) = story.run.open
+    behind = live_reading(keeps_up=False, batches=3, seconds=40.0)
+    story.look(60, copies={copy.namespace: runs(copy, reading=behind)})
+    assert story.open == [2]
+    assert story.run.problem is None
+    (found,) = story.run.points
+    assert isinstance(found, LivePoint)
+    assert not found.keeps_up
+
+
+def test_at_its_deadline_a_live_copy_gives_what_it_has() -> None:
+    story = Story(start=Start.LATEST, executors=(2,), copy_deadline=timedelta(minutes=5))
+    story.look()
+    (copy,) = story.run.open
+    few = {copy.namespace: runs(copy, reading=live_reading(batches=3, seconds=40.0))}
+    story.look(299, copies=few)
+    assert story.open == [2]
+    assert story.look(2, copies=few).phase is Phase.SUCCEEDED
+
+
+def test_too_few_live_batches_at_the_deadline_are_told_with_what_may_help() -> None:
+    story = Story(start=Start.LATEST, executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(600, copies={copy.namespace: runs(copy, reading=live_reading(batches=2, seconds=9))})
+    assert failed(story) is Reason.COPY_FAILED
+    assert "2 warm batches" in str(story.run.problem)
+    assert "measure more executors" in str(story.run.problem)
+
+
+def test_a_live_stream_is_waited_for_until_the_deadline_and_then_has_no_load() -> None:
+    story = Story(start=Start.LATEST, executors=(1, 2, 4), parallel=2)
+    story.look()
+    dry = {copy.namespace: runs(copy, is_dry=True) for copy in story.run.open}
+    story.look(599, copies=dry)
+    assert story.open == [1, 2]
+    story.look(2, copies=dry)
+    assert failed(story) is Reason.NO_LOAD
+    assert len(story.run.copies) == 2, "what one copy has not seen, no other would"
+    assert "Earliest" in str(story.run.problem)
+
+
+def test_live_copies_that_wait_for_executors_as_well_lack_room_first() -> None:
+    story = Story(start=Start.LATEST, executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    alone = {copy.namespace: replace(RUNS, registered=1, is_dry=True)}
+    story.look(PATIENCE.total_seconds() + 1, copies=alone)
+    assert failed(story) is Reason.NO_CAPACITY
+
+
+def test_without_declared_executors_live_copies_are_spread_evenly_over_the_bounds() -> None:
+    story = Story(start=Start.LATEST, parallel=16)
+    story.look(known=())
+    assert story.open == [1, 2, 3, 4]
+
+
+def test_a_profile_whose_start_changes_meanwhile_is_superseded() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    story.profile = replace(story.profile, start=Start.LATEST)
+    story.look(60)
+    assert failed(story) is Reason.SUPERSEDED
+    assert "spec.from" in str(story.run.problem)
+
+
+def test_measurements_from_either_end_are_of_different_keys() -> None:
+    assert key_of(JOB, Start.LATEST) != key_of(JOB, Start.EARLIEST) == key_of(JOB)
