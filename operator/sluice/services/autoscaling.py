@@ -24,7 +24,7 @@ from sluice.core.foreseen import foreseen, likely_recovery
 from sluice.core.learning.remembering import recalled
 from sluice.core.learning.watching import HISTORY, Watcher
 from sluice.core.modelling.downtime import Cause
-from sluice.core.profiling.records import Point
+from sluice.core.profiling.records import LivePoint, Point
 from sluice.core.record import Record
 from sluice.core.series import NoData
 from sluice.core.staffing import ROOM_AGAIN
@@ -67,7 +67,7 @@ class Autoscaler:
         cluster: Cluster,
         clock: Clock,
         told: Callable[[JobKey], None],
-        profiled: Callable[[StreamJob], Mapping[str, Sequence[Point]]],
+        profiled: Callable[[StreamJob], Mapping[str, Sequence[Point | LivePoint]]],
     ) -> None:
         """`profiled` gives what profiles have measured of a job as it is now, by their uids."""
         self._fleet = fleet
@@ -140,7 +140,7 @@ class Autoscaler:
         if course is None or course.uid != job.uid:
             course = self._courses[key] = await self._course_of(job, record, now)
         course.follow(job, record, now.timestamp())
-        course.learn(self._profiled(job))
+        course.learn(self._profiled(job), autoscaling.percentile_of(job))
         if course.report is not None and not job.suspend and job.paused_by is None:
             await self._decide_now(job, record, course, now)
         return job.scaling.interval.total_seconds()

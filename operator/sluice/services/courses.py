@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from sluice.core import autoscaling
 from sluice.core.application import StreamJob
@@ -18,10 +18,11 @@ from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.watching import Watcher
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport
-from sluice.core.profiling.records import Point
+from sluice.core.profiling.records import LivePoint, Point
 from sluice.core.quantities import CpuShare
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause as Away
@@ -91,13 +92,16 @@ class Course:
     taught: tuple[str, ...] = ()
     share: CpuShare | None = None
 
-    def learn(self, profiles: Mapping[str, Sequence[Point]]) -> None:
-        """Take in what profiles have measured, each once. Of a mere bound nothing is learned."""
+    def learn(self, profiles: Mapping[str, Sequence[Point | LivePoint]], percentile: float) -> None:
+        """Take in what profiles have measured, each once. Of a mere bound nothing is learned.
+
+        `percentile` is the share of the rows whose latency is decided by.
+        """
         for uid, points in profiles.items():
             if uid not in self.taught:
                 self.taught = (*self.taught, uid)[-PROFILES:]
                 exact = [point for point in points if point.is_exact]
-                self.watcher.experience = _with_points(self.watcher.experience, exact)
+                self.watcher.experience = _with_points(self.watcher.experience, exact, percentile)
 
     def memory(self) -> dict[str, Any]:
         """What is kept of it in the notebook."""
@@ -211,16 +215,36 @@ def taught(memory: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, known)) if isinstance(known, list) else ()
 
 
-def _with_points(experience: Experience, points: Sequence[Point]) -> Experience:
-    capacity = experience.models.capacity
+def _with_points(
+    experience: Experience, points: Sequence[Point | LivePoint], percentile: float
+) -> Experience:
+    capacity, latency = experience.models.capacity, experience.models.latency
+    overheads = []
     for point in points:
-        capacity = capacity.with_observation(point.executors, point.rate)
-    models = replace(experience.models, capacity=capacity)
+        match point:
+            case Point():
+                capacity = capacity.with_observation(point.executors, point.rate)
+                overheads.append(point.overhead)
+            case LivePoint():
+                latency = latency.with_observation(_latency_point(point, percentile))
+            case _:
+                assert_never(point)
+    models = replace(experience.models, capacity=capacity, latency=latency)
     overhead = experience.overhead
-    if not overhead and points:
+    if not overhead and overheads:
         # It is better known as soon as the job's own batches have told of it.
-        overhead = median(point.overhead for point in points)
+        overhead = median(overheads)
     return replace(experience, models=models, overhead=overhead)
+
+
+def _latency_point(point: LivePoint, percentile: float) -> LatencyPoint:
+    """The latency of a copy at the load of production, as one of production would be learned."""
+    return LatencyPoint(
+        executors=point.executors,
+        rate=point.arriving,
+        seconds=point.latency.at(percentile),
+        profiled=True,
+    )
 
 
 def newest(recoveries: Sequence[Recovery]) -> datetime | None:

@@ -6,7 +6,7 @@ from typing import Any
 from sluice.api import profiles
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.profiling.keys import key_of
-from sluice.core.profiling.records import Key, Point, Profile, Run
+from sluice.core.profiling.records import Key, LivePoint, Point, Profile, Run, Start
 from sluice.errors import InvalidSpec
 from sluice.manifests.profiling.status import read_run
 from sluice.manifests.reading import is_older
@@ -103,18 +103,21 @@ class Profiles:
                 return other.key.name
         return None
 
-    def measured(self, job: JobKey, key: Key) -> dict[str, tuple[Point, ...]]:
+    def measured(self, job: JobKey, key: Key) -> dict[str, tuple[Point | LivePoint, ...]]:
         """What ended profiles themselves have measured of a job as it is now, by their uids, the oldest first."""
         runs = ((one.uid, self.run(one.key)) for one in self.of_job(job))
         return {
-            uid: tuple(point for point in run.capacities if run.began and point.at >= run.began)
+            uid: tuple(point for point in run.points if run.began and point.at >= run.began)
             for uid, run in runs
             if run.ended is not None and run.key == key
         }
 
-    def points(self, job: StreamJob) -> Mapping[str, tuple[Point, ...]]:
-        """The same for a job as it is declared."""
-        return self.measured(job.key, key_of(job)) if self.of_job(job.key) else {}
+    def points(self, job: StreamJob) -> Mapping[str, tuple[Point | LivePoint, ...]]:
+        """The same for a job as it is declared, wherever copies began to read."""
+        if not self.of_job(job.key):
+            return {}
+        each = (self.measured(job.key, key_of(job, start)) for start in Start)
+        return {uid: points for measured in each for uid, points in measured.items()}
 
     def bounded(self, job: JobKey, key: Key) -> tuple[Point, ...]:
         """The newest point of each number of executors of which a mere bound is known, in their order."""
@@ -132,7 +135,7 @@ class Profiles:
     def _capacities(self, job: JobKey, key: Key) -> Iterator[Point]:
         """The points of all ended profiles that tell rows per second, the oldest first."""
         for points in self.measured(job, key).values():
-            yield from points
+            yield from (point for point in points if isinstance(point, Point))
 
 
 def _key_of(resource: Mapping[str, Any]) -> JobKey:

@@ -369,6 +369,34 @@ async def test_what_a_profile_has_measured_is_learned_once_whoever_leads() -> No
 
 
 @in_virtual_time
+async def test_the_latency_that_a_live_profile_has_measured_is_learned_at_the_load_of_then() -> (
+    None
+):
+    async with world(metrics=Scraping) as here:
+        profiled = Case(here, Stream(arriving=100))
+        await here.declare(scaling=SCALING)
+        declared = here.fleet.declared(JobKey("shop", "clicks"))
+        assert isinstance(declared, StreamJob)
+        body = _ended_profile(declared, "a")
+        body["status"]["key"]["from"] = "Latest"
+        latency = {"p50Seconds": 0.5, "p95Seconds": 1.5, "p99Seconds": 2.5}
+        for executors, keeps_up in ((1, False), (2, True)):
+            load = {"arrivingRowsPerSecond": 1200.0, "keepsUp": keeps_up}
+            point = {"executors": executors, "latency": {**latency, **load}}
+            body["status"]["points"].append({**point, "measuredAt": NOW.isoformat()})
+        here.profiles.see(body)
+        await profiled.starts()
+        await profiled.lives(40)
+        course = here.autoscaler.course(JobKey("shop", "clicks"))
+        assert course is not None
+        models = course.watcher.experience.models
+        assert [(one.executors, one.rate, one.seconds) for one in models.latency.profiled] == [
+            (2, 1200.0, 1.5)
+        ]
+        assert all(rate != 1200.0 for _, rate in models.capacity.points)
+
+
+@in_virtual_time
 async def test_what_was_measured_of_another_configuration_teaches_nothing() -> None:
     async with world(metrics=Scraping) as here:
         profiled = Case(here, Stream(arriving=100))
