@@ -37,6 +37,7 @@ class Stream:
             committed_at=now - timedelta(seconds=1),
             arrival_rate=self.arriving,
             backlog_rows=self._lag,
+            left_rows=self._lag,
             backlog=timedelta(seconds=self._lag / max(1.0, self.arriving)),
             latency={"p50": latency / 2, "p95": latency, "p99": latency},
             batches=tuple(self._batches[-60:]),

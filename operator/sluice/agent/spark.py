@@ -132,7 +132,7 @@ class Spark:
         texts = bulk.progress(new) if new else []
         for place, query in enumerate(queries):
             query.code = codes[place]
-        return {queries[place].run_id: text for place, text in zip(new, texts, strict=True)}
+        return {queries[place].run_id: text for place, text in zip(new, texts)}  # noqa: B905  # of Python 3.10
 
     def _bulk_of(self, context: Any, queries: Sequence[Query]) -> Bulk:
         java = [query.java for query in queries]

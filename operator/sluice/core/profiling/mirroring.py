@@ -61,17 +61,18 @@ class Mirror:
         found = replace(
             self, incarnation=report.incarnation, is_dry=not self.batches and _has_no_rows(report)
         )
-        if isinstance(told.arrival, NoData) or isinstance(told.lag, NoData):
+        left = [query.left_rows for query in report.queries if query.left_rows is not None]
+        if isinstance(told.arrival, NoData) or not left:
             # The next report tells of these batches again.
             return found
         new = unheard([batch for batch in told.batches if batch.rows > 0], self.batches)
         # Of the batches before the newest, nobody knows what they left.
-        waiting = [(batch.end, told.lag + told.arrival * batch.seconds) for batch in new[-1:]]
+        waiting = [(batch.end, sum(left) + told.arrival * batch.seconds) for batch in new[-1:]]
         return replace(
             found,
             batches=(*self.batches, *new),
             waiting=(*self.waiting, *waiting),
-            left=told.lag,
+            left=sum(left),
             arriving=told.arrival,
             latency=_percentiles(report),
             window=max((query.latency_window or 0.0 for query in report.queries), default=0.0),

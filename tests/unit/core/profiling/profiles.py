@@ -91,7 +91,7 @@ def told(
     batches: Sequence[BatchReport], *, waiting: float | None = 1e6, **changes: Any
 ) -> AgentReport:
     """What a copy's agent tells of these batches, with so many rows behind them."""
-    telling = query(batches=tuple(batches), left_rows=waiting, **changes)
+    telling = query(batches=tuple(batches), backlog_rows=waiting, left_rows=waiting, **changes)
     return report(telling)
 
 
