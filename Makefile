@@ -75,6 +75,10 @@ alert-drill: install ## Make alerts fire and resolve in a real Prometheus: about
 rescale-drill: install ## Rescale a job live twenty times under load: half an hour; writes bench/results/rescale
 	$(BIN)/python -m e2e -- e2e/drill_rescale.py -s
 
+.PHONY: profile-drill
+profile-drill: install ## Profile a job twice beside production, live and at saturation: half an hour; writes bench/results/profile
+	$(BIN)/python -m e2e -- e2e/drill_profile.py -s
+
 .PHONY: restart-drill
 restart-drill: install ## Restart a job by the operator and by hand in turn: ten minutes; writes bench/results/restart
 	$(BIN)/python -m e2e -- e2e/drill_restart.py -s
