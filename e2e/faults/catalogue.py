@@ -131,14 +131,7 @@ def _cut_driver_from(*ports: int) -> Harm:
 
 
 def _break_checkpoint(field: Field, _: random.Random) -> None:
-    """The disk takes nothing more until the driver has given up."""
-    before = field.job.read()["status"]["incarnation"]
     field.make_checkpoint_read_only()
-    wait_for(
-        "a driver that gave up",
-        lambda: field.job.read()["status"]["incarnation"] > before,
-        seconds=60,
-    )
 
 
 def _use_up_memory(field: Field, _: random.Random) -> None:
@@ -170,6 +163,21 @@ def _edit_lease(field: Field, _: random.Random) -> None:
         field.cluster.patch("Lease", field.job.namespace, lease["metadata"]["name"], change)
 
 
+def _ending_the_driver(harm: Harm) -> Harm:
+    """The harm takes some seconds to tell: until then the job looks healthy."""
+
+    def done(field: Field, chance: random.Random) -> None:
+        before = field.job.read()["status"]["incarnation"]
+        harm(field, chance)
+        wait_for(
+            "another driver",
+            lambda: field.job.read()["status"]["incarnation"] > before,
+            seconds=60,
+        )
+
+    return done
+
+
 def _both(*harms: Harm) -> Harm:
     def harm(field: Field, chance: random.Random) -> None:
         for one in chance.sample(harms, len(harms)):
@@ -183,7 +191,9 @@ FAULTS: Mapping[str, Fault] = {
     "JVM killed": Fault(_kill_jvm, restarts=True),
     "driver deleted by force": Fault(_delete_driver_by_force, restarts=True),
     "driver frozen for less than its Lease": Fault(_freeze_driver_shortly, restarts=False),
-    "driver frozen for longer than its Lease": Fault(_freeze_driver_for_long, restarts=True),
+    "driver frozen for longer than its Lease": Fault(
+        _ending_the_driver(_freeze_driver_for_long), restarts=True
+    ),
     "driver given up while its machine is frozen": Fault(_give_up_frozen_driver, restarts=True),
     "executor killed": Fault(_kill_executor, restarts=False),
     "all executors killed": Fault(_kill_all_executors, restarts=False),
@@ -200,12 +210,12 @@ FAULTS: Mapping[str, Fault] = {
     "driver cut off from Kafka": Fault(_cut_driver_from(*KAFKA), restarts=False),
     "driver cut off from the API server": Fault(_cut_driver_from(*API_SERVER), restarts=False),
     "driver cut off from both": Fault(_cut_driver_from(*KAFKA, *API_SERVER), restarts=False),
-    "checkpoint read-only": Fault(_break_checkpoint, restarts=True),
+    "checkpoint read-only": Fault(_ending_the_driver(_break_checkpoint), restarts=True),
     "memory used up": Fault(_use_up_memory, restarts=True),
     "quota used up, driver killed": Fault(_use_up_quota_and_kill_driver, restarts=True),
     "image removed, driver killed": Fault(_remove_image_and_kill_driver, restarts=True),
     "Secret deleted, driver killed": Fault(_delete_secret_and_kill_driver, restarts=True),
-    "Lease taken by hand": Fault(_edit_lease, restarts=True),
+    "Lease taken by hand": Fault(_ending_the_driver(_edit_lease), restarts=True),
     "operator and driver killed": Fault(_both(_kill_operator, _kill_driver), restarts=True),
     "executor and driver killed": Fault(_both(_kill_executor, _kill_driver), restarts=True),
 }

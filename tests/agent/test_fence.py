@@ -196,6 +196,21 @@ def test_a_driver_that_stood_still_is_ended_when_it_wakes(
     assert leases.holder == "uid-7/2"
 
 
+def test_a_driver_that_stood_still_is_ended_although_nobody_has_taken_its_lease(
+    pyz: Path, tmp_path: Path, leases: LeaseServer
+) -> None:
+    with driver(pyz, tmp_path, leases) as running:
+        running.wait_until_begun()
+        family = (running.process.pid, running.keeper())
+        for process in family:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(SECONDS)
+        for process in family:
+            os.kill(process, signal.SIGCONT)
+        assert running.process.wait(30) == -signal.SIGKILL
+        _wait("its last word", lambda: "everything stood still" in running.last_word())
+
+
 def test_a_driver_whose_lease_was_taken_is_ended(
     pyz: Path, tmp_path: Path, leases: LeaseServer
 ) -> None:

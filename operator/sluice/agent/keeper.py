@@ -65,9 +65,7 @@ class Keeper:
         _say("held")
         while True:
             ready = _readable([*end, sys.stdin.fileno()], _LOOK_SECONDS)
-            if now() > holding.deadline(self._renewed, self._seconds):
-                why = self._trouble or "everything stood still"
-                self._end(f"the Lease could not be renewed: {why}")
+            self._end_if_late()
             if ready and (ready[0] in end or self._asked_to_release()):
                 return
 
@@ -105,6 +103,8 @@ class Keeper:
     def _renew_always(self) -> None:
         pause = self._seconds / holding.RENEWALS
         while not self._released.wait(pause):
+            # Who wakes up late ends, though nobody may have taken the Lease yet.
+            self._end_if_late()
             pause = self._seconds / holding.RENEWALS if self._renew() else _TRY_AGAIN_SECONDS
 
     def _renew(self) -> bool:
@@ -144,6 +144,11 @@ class Keeper:
                 continue
         _say("released")
         return True
+
+    def _end_if_late(self) -> None:
+        if now() > holding.deadline(self._renewed, self._seconds):
+            why = self._trouble or "everything stood still"
+            self._end(f"the Lease could not be renewed: {why}")
 
     def _end(self, why: str) -> None:
         """Kill the JVM, leave word, kill the program. Until then the program stands still: it can neither write nor
