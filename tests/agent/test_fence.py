@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -90,12 +90,16 @@ def driver(
             "SLUICE_TERMINATION_LOG": str(home / "word"),
         },
         text=True,
+        start_new_session=True,
     )
     try:
         yield Driver(process, home)
     finally:
         processes.kill_family(process.pid)
         process.wait()
+        # A driver that has ended by itself has left its child behind.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _wait(what: str, holds: Callable[[], bool], seconds: float = 30) -> None:
