@@ -121,6 +121,9 @@ def _without_driver(
     if record.next_start is not None and now < record.next_start <= latest:
         wait = Wait(until=record.next_start)
         return Verdict(step=wait, record=record, phase=Phase.BACKING_OFF)
+    drained = restarting.drained(record)
+    if drained is not None and now < drained <= now + restarting.DRAIN_ASKS:
+        return Verdict(step=Wait(until=drained), record=record, phase=Phase.STOPPING)
     started = record.with_start(job.checkpoint_location)
     started = replace(started, proving=record.proving.started(job, now))
     inherits = record.inherits(job.checkpoint_location)

@@ -122,6 +122,9 @@ def _no_driver(job: StreamJob, verdict: Verdict, now: datetime) -> Claim:
     kind, record, failure = Condition.DRIVER_RUNNING, verdict.record, verdict.record.last_failure
     if verdict.phase is Phase.PAUSED:
         return fails(kind, "Paused", _told_of_pause(job, record))
+    if verdict.phase is Phase.STOPPING:
+        told = f"The driver has stopped: {record.stopping or 'asked to'}."
+        return fails(kind, DriverThere.STOPPING, told)
     if failure is None:
         return fails(kind, str(verdict.phase), "No driver has been started yet.")
     told = f"Incarnation {failure.incarnation} ended: {failure.message.rstrip('.')}"

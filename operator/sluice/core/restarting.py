@@ -10,7 +10,7 @@ A driver whose queries have failed is another matter: `failures`. Whether it mus
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sluice.core import failures, staffing
 from sluice.core.application import StreamJob
@@ -21,6 +21,11 @@ from sluice.core.observations import AgentReport, DriverPod, Observed
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause
 from sluice.core.staffing import Fallback
+
+DRAIN_ASKS = timedelta(seconds=6)
+"""`kubectl drain` asks every five seconds whether it may evict a pod of this name. Once it must find one that goes, or
+none: the next driver has the same name and may not be evicted either, and the drain would ask for ever.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +60,14 @@ def due(
     if fallback is None:
         return None
     return Due(cause=Cause.RESCALE, why=fallback.message, fallback=fallback)
+
+
+def drained(record: Record) -> datetime | None:
+    """When a drain has seen that the driver leaves its node; None if it does not leave one for a drain."""
+    away = record.recoveries.present
+    if away is None or away.cause is not Cause.PLANNED_MOVE:
+        return None
+    return away.began + DRAIN_ASKS
 
 
 def _under_way(record: Record) -> Fallback | None:

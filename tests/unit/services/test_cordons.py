@@ -1,5 +1,6 @@
 """A cordoned node is left in order: the driver is moved, executors are replaced, and nothing moves twice."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -56,6 +57,12 @@ async def test_a_driver_on_a_cordoned_node_is_stopped_in_order_and_started_again
         assert status["stopping"] == "its node node-1 is cordoned"
         assert status["recoveries"]["present"]["cause"] == "PlannedMove"
         here.gone()
+        pause = await here.look()
+        told = here.cluster.status()
+        assert (told["phase"], told["incarnation"]) == ("Stopping", 1)
+        assert pause is not None
+        assert 5 < pause <= 6, "a drain that asks every five seconds meets no next driver"
+        await asyncio.sleep(pause)
         await here.look()
         assert here.cluster.status()["incarnation"] == 2
         assert here.cluster.status()["failures"].get("inARow", 0) == 0
