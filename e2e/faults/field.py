@@ -74,17 +74,23 @@ class Field:
     @contextmanager
     def kubelet_frozen(self) -> Iterator[None]:
         """Nobody on the job's machine follows the API server for a while; what runs there goes on."""
-        kubelets = [
-            one
-            for one in processes.running("kubelet").ids
-            if f"/{self.away}/" in processes.command_of(one)
-        ]
-        assert len(kubelets) == 1, kubelets
-        os.kill(kubelets[0], signal.SIGSTOP)
+        (kubelet,) = self._of_kubelet("kubelet")
+        os.kill(kubelet, signal.SIGSTOP)
         try:
             yield
         finally:
-            os.kill(kubelets[0], signal.SIGCONT)
+            # What has started it stops with it, and would never see its end.
+            for one in (kubelet, *self._of_kubelet("nsenter")):
+                os.kill(one, signal.SIGCONT)
+
+    def _of_kubelet(self, program: str) -> list[int]:
+        """The processes of a program whose command names the kubelet of the job's machine."""
+        commands = {one: processes.command_of(one) for one in processes.running(program).ids}
+        return [
+            one
+            for one, command in commands.items()
+            if "kubelet" in command and f"/{self.away}/" in command
+        ]
 
     @contextmanager
     def driver_cut_off(self, *ports: int) -> Iterator[None]:
