@@ -63,6 +63,16 @@ class Driver:
                 return int(name)
         raise AssertionError("nobody holds the Lease")
 
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """The program and who holds its Lease do nothing for the length of a block."""
+        family = (self.process.pid, self.keeper())
+        for process in family:
+            os.kill(process, signal.SIGSTOP)
+        yield
+        for process in family:
+            os.kill(process, signal.SIGCONT)
+
     def wait_until_begun(self) -> None:
         _wait("the program's first tick", self.has_begun)
 
@@ -188,13 +198,9 @@ def test_a_driver_that_stood_still_is_ended_when_it_wakes(
 ) -> None:
     with driver(pyz, tmp_path, leases) as running:
         running.wait_until_begun()
-        family = (running.process.pid, running.keeper())
-        for process in family:
-            os.kill(process, signal.SIGSTOP)
-        time.sleep(SECONDS)
-        leases.edit(holderIdentity="uid-7/2")
-        for process in family:
-            os.kill(process, signal.SIGCONT)
+        with running.standing_still():
+            time.sleep(SECONDS)
+            leases.edit(holderIdentity="uid-7/2")
         assert running.process.wait(30) == -signal.SIGKILL
         _wait("the end of the child", lambda: not running.child_lives())
     assert leases.holder == "uid-7/2"
@@ -205,12 +211,8 @@ def test_a_driver_that_stood_still_is_ended_although_nobody_has_taken_its_lease(
 ) -> None:
     with driver(pyz, tmp_path, leases) as running:
         running.wait_until_begun()
-        family = (running.process.pid, running.keeper())
-        for process in family:
-            os.kill(process, signal.SIGSTOP)
-        time.sleep(SECONDS)
-        for process in family:
-            os.kill(process, signal.SIGCONT)
+        with running.standing_still():
+            time.sleep(SECONDS)
         assert running.process.wait(30) == -signal.SIGKILL
         _wait("its last word", lambda: "everything stood still" in running.last_word())
 
