@@ -1,7 +1,6 @@
 """`sluice drill`: what is checked before anything is killed, what is killed, and what is told of the recovery."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -98,7 +97,7 @@ def operator(shop: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> Work:
     def start(**stages: float) -> Operator:
         told = stages or {"detection": 0.0, "container": 2.0, "session": 8.0, "firstBatch": 20.0}
         working = Operator(shop, **(told if stages else {**told, "caughtUp": 61.0}))
-        monkeypatch.setattr(time, "sleep", working.work)
+        monkeypatch.setattr(drilling, "sleep", working.work)
         return working
 
     return start
@@ -274,7 +273,7 @@ def test_ctrl_c_before_the_answer_asks_for_nothing_any_more(
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(time, "sleep", interrupt)
+    monkeypatch.setattr(drilling, "sleep", interrupt)
     assert sluice("drill", "clicks", "--yes").exit_code == 130
     assert deletions(shop) == []
     assert Operator(shop).asked() is None
@@ -289,7 +288,7 @@ def test_a_refusal_of_the_operator_is_told(
         told = {"asked": working.asked(), "accepted": False, "message": "1 of 2 executors run"}
         working.tells(drill=told)
 
-    monkeypatch.setattr(time, "sleep", refuse)
+    monkeypatch.setattr(drilling, "sleep", refuse)
     done = sluice("drill", "clicks", "--yes")
     assert done.exit_code == 1
     assert "the operator refuses, and nothing was killed: 1 of 2 executors run" in done.stderr
@@ -332,7 +331,7 @@ def test_a_cluster_that_is_away_for_a_while_ends_no_drill(
         if next(is_away, False):
             shop.answers[path] = refusal(503, "etcd is away")
 
-    monkeypatch.setattr(time, "sleep", work)
+    monkeypatch.setattr(drilling, "sleep", work)
     assert sluice("drill", "clicks", "--kill", "driver", "--yes").exit_code == 0
 
 
@@ -353,7 +352,7 @@ def test_what_does_not_recover_in_time_is_told(
             working.work(seconds)
 
     monkeypatch.setattr("sluice.console.acting.SystemClock", Clock)
-    monkeypatch.setattr(time, "sleep", work)
+    monkeypatch.setattr(drilling, "sleep", work)
     done = sluice("drill", "clicks", "--kill", "driver", "--yes", "--timeout", "5m")
     assert done.exit_code == 1
     assert "has not recovered within 5m" in done.stderr

@@ -1,7 +1,6 @@
 """`sluice top` on a terminal: in place, on and on, also while the cluster is away."""
 
 import io
-import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -44,7 +43,7 @@ def look(
             raise KeyboardInterrupt
         happening()
 
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(watching, "sleep", sleep)
     with connect(kubeconfig=str(cluster.kubeconfig), context=None) as reading:
         reader = Reader(reading, "shop")
         code = watching.watch(reader, "shop", timedelta(seconds=5), screen, SystemClock())

@@ -6,10 +6,10 @@ operator measures; only its detection is measured here.
 """
 
 import random
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import sleep
 from typing import Any
 
 from sluice.adapters.clock import SystemClock
@@ -164,7 +164,7 @@ class Drilling:
                 stages[stage] = seconds
             if "caughtUp" in stages:
                 return Outcome(plan=self.plan, stages=stages)
-            time.sleep(EVERY)
+            sleep(EVERY)
         raise NotNow(
             f"{self.plan.name} has not recovered within {words.long_span(longest)}",
             f"The operator goes on; {where_to_look(self.plan)}",
@@ -185,7 +185,7 @@ class Drilling:
             if answer.get("asked") == asked:
                 told = f"the operator refuses, and nothing was killed: {answer.get('message')}"
                 raise NotNow(told)
-            time.sleep(EVERY)
+            sleep(EVERY)
         within = words.span(ANSWERED_WITHIN.total_seconds())
         raise NotNow(f"no operator has answered within {within}; nothing was killed", _DOCTOR)
 

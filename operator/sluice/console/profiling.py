@@ -4,10 +4,10 @@ What follows is the StreamProfile's own: the operator goes on without this comma
 deleting it.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from time import sleep
 from typing import Any
 
 from sluice.api import convert
@@ -109,7 +109,7 @@ def followed(cluster: Cluster, namespace: str, name: str) -> Iterator[str]:
         if status.get("phase") == "Pending" and told.get("") != reason(status):
             told[""] = reason(status)
             yield told[""]
-        time.sleep(EVERY)
+        sleep(EVERY)
 
 
 def look(cluster: Cluster, namespace: str, name: str) -> Json:

@@ -1,7 +1,7 @@
 """The table of all jobs, once or again and again in place."""
 
-import time
 from datetime import timedelta
+from time import sleep
 
 from rich.console import Console
 from rich.live import Live
@@ -39,7 +39,7 @@ def watch(
         with Live(console=screen, screen=True, auto_refresh=False) as live:
             while True:
                 live.update(tables.table(found, screen.width, screen.height), refresh=True)
-                time.sleep(every.total_seconds())
+                sleep(every.total_seconds())
                 found = next_look(reader, namespace, found, clock)
     except KeyboardInterrupt:
         return Exit.FINE
