@@ -76,8 +76,8 @@ rescale-drill: install ## Rescale a job live twenty times under load: half an ho
 	$(BIN)/python -m e2e -- e2e/drill_rescale.py -s
 
 .PHONY: profile-drill
-profile-drill: install ## Profile a job twice beside production, live and at saturation: half an hour; writes bench/results/profile
-	$(BIN)/python -m e2e -- e2e/drill_profile.py -s
+profile-drill: install ## Profile jobs beside production, live, at saturation, and with each kind of sink: three quarters of an hour; writes bench/results/profile
+	$(BIN)/python -m e2e -- e2e/drill_profile.py e2e/drill_sinks.py -s
 
 .PHONY: restart-drill
 restart-drill: install ## Restart a job by the operator and by hand in turn: ten minutes; writes bench/results/restart

@@ -7,7 +7,6 @@ import math
 import time
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,6 +17,7 @@ from e2e.faults.field import sending
 from e2e.support.api import Cluster, Json, to_yaml, wait_for
 from e2e.support.jobs import Job, enrichment
 from e2e.support.load import Load
+from e2e.support.profiles import Profile
 
 NAME = "drilled"
 WAIT = 8
@@ -142,29 +142,16 @@ def _quietly(job: Job) -> Watched:
 
 def _profiled(job: Job, places: tuple[str, ...], start: str) -> tuple[dict[int, Json], Watched]:
     """The points of a profile by executors, and production from its beginning to its end."""
-    body: dict[str, Any] = {
-        "apiVersion": "sluice.dev/v1alpha1",
-        "kind": "StreamProfile",
-        "metadata": {"name": f"{NAME}-{start.lower()}"},
-        "spec": {"job": NAME, "from": start, "executors": [1, 2], "namespaces": [*places]},
-    }
-    name = body["metadata"]["name"]
-
-    def ended() -> Json | None:
-        found = job.cluster.get("StreamProfile", job.namespace, name) or {}
-        status: Json = found.get("status") or {}
-        return status if "endedAt" in status else None
-
+    profile = Profile(job.cluster, job.namespace, f"{NAME}-{start.lower()}", places)
     before = Counters.read(job)
-    job.cluster.apply(to_yaml(body), job.namespace)
-    status = wait_for(f"the end of {name}", ended, seconds=1200, every=5)
+    profile.start(NAME, executors=[1, 2], **{"from": start})
+    status = profile.wait_until_ended(seconds=1200)
     beside = between(before, Counters.read(job))
-    assert status["phase"] == "Succeeded", status
     print(f"{start}: {status['points']}", flush=True)
     points = {
         point["executors"]: {**point, **point.get("latency", {})} for point in status["points"]
     }
-    job.cluster.delete("StreamProfile", job.namespace, name)
+    profile.delete()
     return points, beside
 
 

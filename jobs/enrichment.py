@@ -2,13 +2,15 @@
 
 Each Kafka JSON record (key, event_time in ms, sequence) waits --wait-milliseconds, as for the answer of another
 service, and goes on with all that it had. One core does 1000 / wait records per second; a task reads one partition of
-the topic, so give the topic a multiple of the cores, or set --min-partitions.
+the topic, so give the topic a multiple of the cores, or set --min-partitions. They go to a topic of Kafka, from the
+stream or with --sink=foreach-batch batch by batch, or to JSON files, with --sink=table those of a table.
 """
 
 import argparse
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  PySpark's own name for it
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 EVENT = "key string, event_time long, sequence long"
 
@@ -36,17 +38,34 @@ def records_for_kafka(events: DataFrame) -> DataFrame:
 def main() -> None:
     options = _options()
     spark = SparkSession.builder.appName("enrichment").getOrCreate()
-    query = (
-        records_for_kafka(look_up(parse(_read(spark, options)), options.wait_milliseconds))
-        .writeStream.queryName("enrichment")
-        .format("kafka")
-        .option("kafka.bootstrap.servers", options.bootstrap_servers)
-        .option("topic", options.output_topic)
+    rows = records_for_kafka(look_up(parse(_read(spark, options)), options.wait_milliseconds))
+    writer = (
+        rows.writeStream.queryName("enrichment")
         .option("checkpointLocation", options.checkpoint)
         .trigger(processingTime=options.trigger)
-        .start()
     )
-    query.awaitTermination()
+    _start(writer, options).awaitTermination()
+
+
+def _start(writer: DataStreamWriter, options: argparse.Namespace) -> StreamingQuery:
+    kafka = {
+        "kafka.bootstrap.servers": options.bootstrap_servers,
+        "topic": options.output_topic,
+    }
+
+    def write(batch: DataFrame, _batch_id: int) -> None:
+        batch.write.format("kafka").options(**kafka).save()
+
+    match options.sink:
+        case "foreach-batch":
+            return writer.foreachBatch(write).start()
+        case "files":
+            return writer.format("json").start(options.output_directory)
+        case "table":
+            files = writer.format("json").option("path", options.output_directory)
+            return files.toTable("enriched")
+        case _:
+            return writer.format("kafka").options(**kafka).start()
 
 
 def _read(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
@@ -66,7 +85,11 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--input-topic", required=True)
-    parser.add_argument("--output-topic", required=True)
+    parser.add_argument(
+        "--sink", choices=["kafka", "foreach-batch", "files", "table"], default="kafka"
+    )
+    parser.add_argument("--output-topic", help="of Kafka")
+    parser.add_argument("--output-directory", help="of files, and of the table")
     parser.add_argument("--checkpoint", required=True, help="directory or URI")
     parser.add_argument(
         "--starting-offsets",
@@ -78,7 +101,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--max-offsets-per-trigger", type=int)
     parser.add_argument("--min-partitions", type=int, help="at least so many tasks per batch")
     parser.add_argument("--wait-milliseconds", type=int, default=10)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.sink in ("files", "table"):
+        if not options.output_directory:
+            parser.error(f"--sink={options.sink} needs --output-directory, a directory or URI")
+    elif not options.output_topic:
+        parser.error(f"--sink={options.sink} needs --output-topic")
+    return options
 
 
 if __name__ == "__main__":
