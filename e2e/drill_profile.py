@@ -75,6 +75,14 @@ class Watched:
     pace: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """The points of a profile by executors, and production beside what its copies did."""
+
+    points: dict[int, Json]
+    beside: dict[str, Watched]
+
+
 def between(before: Counters, after: Counters) -> Watched:
     """What was counted from one moment to the other."""
     grown = {bound: after.buckets[bound] - before.buckets[bound] for bound in after.buckets}
@@ -105,16 +113,16 @@ def test_profiles_tell_what_production_does_and_production_notices_little(
         with sending(cluster, namespace, f"{NAME}-in", *rows):
             time.sleep(60)
             quiet = [_quietly(job)]
-            live, beside_live = _profiled(job, places, "Latest")
+            live = _profiled(job, places, "Latest")
             quiet.append(_quietly(job))
-            capacity, beside_capacity = _profiled(job, places, "Earliest")
+            capacity = _profiled(job, places, "Earliest")
             quiet.append(_quietly(job))
         account = load.check(job, kind="enrichment")
         assert (account["missing"], account["duplicates"]) == (0, 0), account
         assert job.read()["status"]["incarnation"] == 1
-        _write(saturated, quiet, (live, beside_live), (capacity, beside_capacity), account)
-        assert not live[1]["keepsUp"], live
-        assert live[2]["keepsUp"], live
+        _write(saturated, quiet, live, capacity, account)
+        assert not live.points[1]["keepsUp"], live
+        assert live.points[2]["keepsUp"], live
     finally:
         cluster.delete("StreamJob", namespace, NAME)
         job.wait_until_gone(seconds=180)
@@ -140,31 +148,38 @@ def _quietly(job: Job) -> Watched:
     return between(before, Counters.read(job))
 
 
-def _profiled(job: Job, places: tuple[str, ...], start: str) -> tuple[dict[int, Json], Watched]:
-    """The points of a profile by executors, and production from its beginning to its end."""
+def _profiled(job: Job, places: tuple[str, ...], start: str) -> Profiled:
+    """A profile from its beginning to its end."""
     profile = Profile(job.cluster, job.namespace, f"{NAME}-{start.lower()}", places)
     before = Counters.read(job)
     profile.start(NAME, executors=[1, 2], **{"from": start})
+    profile.wait_until_measuring()
+    started = Counters.read(job)
     status = profile.wait_until_ended(seconds=1200)
-    beside = between(before, Counters.read(job))
+    after = Counters.read(job)
     print(f"{start}: {status['points']}", flush=True)
-    points = {
-        point["executors"]: {**point, **point.get("latency", {})} for point in status["points"]
-    }
     profile.delete()
-    return points, beside
+    return Profiled(
+        points={
+            point["executors"]: {**point, **point.get("latency", {})} for point in status["points"]
+        },
+        beside={
+            "copies that start": between(before, started),
+            "copies at work": between(started, after),
+            "start and work": between(before, after),
+        },
+    )
 
 
 def _write(
     saturated: Watched,
     quiet: list[Watched],
-    live: tuple[dict[int, Json], Watched],
-    capacity: tuple[dict[int, Json], Watched],
+    live: Profiled,
+    capacity: Profiled,
     account: Json,
 ) -> None:
     mean = fmean(one.mean for one in quiet)
-    points, beside_capacity = capacity
-    mirrored, beside_live = live
+    points, mirrored = capacity.points, live.points
     figures = [
         Figure(name="records, each delivered once", value=account["expected"], unit=""),
         Figure(name="production at saturation, 2 executors", value=saturated.pace, unit="rows/s"),
@@ -188,17 +203,15 @@ def _write(
             value=max(one.mean for one in quiet) / min(one.mean for one in quiet),
             unit="x",
         ),
-        Figure(
-            name="beside a profile from Latest, by that without",
-            value=beside_live.mean / mean,
-            unit="x",
-            goal="<= 1.05",
-        ),
-        Figure(
-            name="beside a profile from Earliest, by that without",
-            value=beside_capacity.mean / mean,
-            unit="x",
-            goal="<= 1.05",
+        *(
+            Figure(
+                name=f"beside {doing} of a profile from {start}, by that without",
+                value=watched.mean / mean,
+                unit="x",
+                goal="<= 1.05",
+            )
+            for start, profiled in (("Latest", live), ("Earliest", capacity))
+            for doing, watched in profiled.beside.items()
         ),
         Figure(
             name="latency of production, p95, without a profile",
