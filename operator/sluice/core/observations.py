@@ -43,7 +43,8 @@ class DriverPod:
     """The driver pod of a job as the API server shows it.
 
     `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts.
-    `document` is the spec that the pod was made from; None if it is not readable. `gone_by` is when a pod that is being
+    `document` is the spec that the pod was made from; None if it is not readable. `digest` is that of the image that
+    its container runs, or has run last; None while the kubelet has not told. `gone_by` is when a pod that is being
     deleted should have ended.
     """
 
@@ -61,6 +62,7 @@ class DriverPod:
     ended: Termination | None = None
     obstacle: tuple[str, str] | None = None
     document: Mapping[str, object] | None = None
+    digest: str | None = None
 
     @property
     def is_proven_dead(self) -> bool:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.core import quantities
+from sluice.core.images import digest_in
 from sluice.core.observations import DriverPod, ExecutorPod, PodPhase, Termination
 from sluice.core.quantities import CpuShare
 from sluice.manifests import names
@@ -90,7 +91,8 @@ def _resize_obstacle(status: Json) -> tuple[str, str, datetime] | None:
 def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
     """A driver pod that was made from this spec."""
     metadata, status = pod["metadata"], pod.get("status", {})
-    state = _container_state(status)
+    container = _container(status)
+    state: Json = container.get("state", {})
     running = state.get("running", {})
     return DriverPod(
         name=metadata["name"],
@@ -107,6 +109,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         ended=_termination(state.get("terminated"), status),
         obstacle=_obstacle(state, status),
         document=document,
+        digest=digest_in(container.get("imageID") or ""),
     )
 
 
@@ -116,12 +119,10 @@ def _incarnation(metadata: Json) -> int:
     return int(label) if label.isdecimal() else 0
 
 
-def _container_state(status: Json) -> Json:
-    for container in status.get("containerStatuses", []):
-        if container["name"] == names.DRIVER:
-            state: Json = container.get("state", {})
-            return state
-    return {}
+def _container(status: Json) -> Json:
+    """What the kubelet tells of the driver's container."""
+    containers: Iterator[Json] = iter(status.get("containerStatuses", ()))
+    return next((one for one in containers if one["name"] == names.DRIVER), {})
 
 
 def _termination(terminated: Json | None, status: Json) -> Termination | None:

@@ -49,6 +49,18 @@ def test_a_running_pod_tells_where_and_since_when() -> None:
     assert seen.obstacle is None
 
 
+def test_the_driver_tells_the_digest_of_the_image_that_it_runs() -> None:
+    digest = f"sha256:{'1' * 64}"
+    statuses = state(running={"startedAt": STARTED})
+    assert read(pod(phase="Running", containerStatuses=statuses)).digest is None
+    statuses[0]["imageID"] = f"sha256:{'2' * 64}"
+    assert read(pod(phase="Running", containerStatuses=statuses)).digest is None
+    statuses[1]["imageID"] = f"registry.example.com/clicks@{digest}"
+    assert read(pod(phase="Running", containerStatuses=statuses)).digest == digest
+    statuses[1]["imageID"] = ""
+    assert read(pod(phase="Pending", containerStatuses=statuses)).digest is None
+
+
 @pytest.mark.parametrize(
     ("status", "obstacle"),
     [
