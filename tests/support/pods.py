@@ -12,9 +12,11 @@ Json = dict[str, Any]
 ADDRESS = "198.18.72.9"
 
 
-def running(pod: Mapping[str, Any], *, since: datetime = NOW) -> Json:
-    """The pod with its driver running."""
-    return _with_state(pod, "Running", {"running": {"startedAt": since.isoformat()}})
+def running(pod: Mapping[str, Any], *, since: datetime = NOW, image: str = "") -> Json:
+    """The pod with its driver running; `image` is what the kubelet tells of what it runs."""
+    whole = _with_state(pod, "Running", {"running": {"startedAt": since.isoformat()}})
+    whole["status"]["containerStatuses"][0]["imageID"] = image
+    return whole
 
 
 def executor(

@@ -67,6 +67,9 @@ class Place:
     pace = Pace()
     """How often agents are asked."""
 
+    built_copies = ""
+    """What kubelets tell of the image that copies run."""
+
     def __init__(self, **backlog: Any) -> None:
         self.cluster = MemoryCluster()
         self.cluster.watchers.append(self._changed)
@@ -152,7 +155,7 @@ class Place:
             )
             return
         address = f"10.0.0.{next(self._addresses)}"
-        running = pods.running(pod, since=self.clock.now())
+        running = pods.running(pod, since=self.clock.now(), image=self.built_copies)
         running["status"]["podIP"] = address
         job = self.cluster.stored(STREAM_JOBS, "clicks", namespace)
         assert job is not None

@@ -24,6 +24,7 @@ from sluice.core.foreseen import foreseen, likely_recovery
 from sluice.core.learning.remembering import recalled
 from sluice.core.learning.watching import HISTORY, Watcher
 from sluice.core.modelling.downtime import Cause
+from sluice.core.observations import DriverPod
 from sluice.core.profiling.records import LivePoint, Point
 from sluice.core.record import Record
 from sluice.core.series import NoData
@@ -67,9 +68,11 @@ class Autoscaler:
         cluster: Cluster,
         clock: Clock,
         told: Callable[[JobKey], None],
-        profiled: Callable[[StreamJob], Mapping[str, Sequence[Point | LivePoint]]],
+        profiled: Callable[
+            [StreamJob, DriverPod | None], Mapping[str, Sequence[Point | LivePoint]]
+        ],
     ) -> None:
-        """`profiled` gives what profiles have measured of a job as it is now, by their uids."""
+        """`profiled` gives what profiles have measured of a job with such a driver, by their uids."""
         self._fleet = fleet
         self._poller = poller
         self._measuring = measuring
@@ -140,7 +143,8 @@ class Autoscaler:
         if course is None or course.uid != job.uid:
             course = self._courses[key] = await self._course_of(job, record, now)
         course.follow(job, record, now.timestamp())
-        course.learn(self._profiled(job), autoscaling.percentile_of(job))
+        profiled = self._profiled(job, self._fleet.driver(key))
+        course.learn(profiled, autoscaling.percentile_of(job))
         if course.report is not None and not job.suspend and job.paused_by is None:
             await self._decide_now(job, record, course, now)
         return job.scaling.interval.total_seconds()

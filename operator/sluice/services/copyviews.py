@@ -15,6 +15,7 @@ from sluice.core.profiling.mirroring import Mirror
 from sluice.core.profiling.records import (
     Copy,
     CopySeen,
+    Key,
     Problem,
     Profile,
     Reason,
@@ -71,6 +72,10 @@ class CopyViews:
         """The job as it is declared."""
         return self._fleet.declared(key) if self._fleet.job(key) is not None else None
 
+    def key(self, job: StreamJob, start: Start = Start.EARLIEST) -> Key:
+        """What measurements of a job belong to, with the digest of the image that its driver runs."""
+        return key_of(job, start, self._fleet.driver(job.key))
+
     def forget(self, copy: JobKey) -> None:
         """Drop what is known of a copy."""
         self._shown.pop(copy, None)
@@ -93,7 +98,7 @@ class CopyViews:
         copies = {copy.namespace: self._copy(profile, copy) for copy in run.copies}
         if not isinstance(job, StreamJob):
             return Seen(job=job, copies=copies)
-        key = key_of(job, profile.start)
+        key = self.key(job, profile.start)
         return Seen(
             job=job,
             key=key,

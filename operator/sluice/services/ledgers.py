@@ -8,7 +8,6 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import ProfilingOutlook
 from sluice.core.profiling import budget
 from sluice.core.profiling.automatic import next_number, number_of
-from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, Problem, Profile, Reason
 from sluice.core.profiling.usage import DAY
 from sluice.core.profiling.wanting import Former, Ledger
@@ -29,7 +28,7 @@ class Ledgers:
 
     def of(self, job: StreamJob, now: datetime) -> Ledger:
         """The account of a job."""
-        profiles, key = self._profiles.of_job(job.key), key_of(job)
+        profiles, key = self._profiles.of_job(job.key), self._views.key(job)
         runs = {one.key: self._profiles.run(one.key) for one in profiles}
         open_ones = (one.key.name for one in profiles if runs[one.key].ended is None)
         return Ledger(
@@ -58,7 +57,7 @@ class Ledgers:
 
     def superfluous(self, job: StreamJob, now: datetime) -> Iterator[tuple[str, str]]:
         """Names and uids of automatic profiles that are over for a day, and whose points are of no use any more."""
-        key = key_of(job)
+        key = self._views.key(job)
         used = {*self._profiles.known(job.key, key), *self._profiles.bounded(job.key, key)}
         for one in self._automatic(job)[:-KEPT]:
             run = self._profiles.run(one.key)
@@ -72,7 +71,8 @@ class Ledgers:
             return None
         run = self._profiles.run(mine[-1].key)
         # What failed with another image or configuration says nothing of this one.
-        has_failed = run.problem is not None and run.key in (None, key)
+        is_of_this = run.key is None or key.agrees_with(run.key)
+        has_failed = run.problem is not None and is_of_this
         return Former(
             name=mine[-1].key.name,
             ended=run.ended,

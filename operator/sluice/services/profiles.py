@@ -5,6 +5,7 @@ from typing import Any
 
 from sluice.api import profiles
 from sluice.core.application import JobKey, StreamJob
+from sluice.core.observations import DriverPod
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, LivePoint, Point, Profile, Run, Start
 from sluice.errors import InvalidSpec
@@ -109,14 +110,16 @@ class Profiles:
         return {
             uid: tuple(point for point in run.points if run.began and point.at >= run.began)
             for uid, run in runs
-            if run.ended is not None and run.key == key
+            if run.ended is not None and key.agrees_with(run.key)
         }
 
-    def points(self, job: StreamJob) -> Mapping[str, tuple[Point | LivePoint, ...]]:
-        """The same for a job as it is declared, wherever copies began to read."""
+    def points(
+        self, job: StreamJob, driver: DriverPod | None
+    ) -> Mapping[str, tuple[Point | LivePoint, ...]]:
+        """The same for a job as it is declared and runs, wherever copies began to read."""
         if not self.of_job(job.key):
             return {}
-        each = (self.measured(job.key, key_of(job, start)) for start in Start)
+        each = (self.measured(job.key, key_of(job, start, driver)) for start in Start)
         return {uid: points for measured in each for uid, points in measured.items()}
 
     def bounded(self, job: JobKey, key: Key) -> tuple[Point, ...]:

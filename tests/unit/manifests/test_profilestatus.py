@@ -23,7 +23,7 @@ from sluice.errors import InvalidSpec
 from sluice.errors import Problem as Wrong
 from sluice.manifests.profiling.status import invalid, read_run, status_of
 from tests.support.jobs import NOW, job
-from tests.unit.core.profiling.profiles import profile
+from tests.unit.core.profiling.profiles import ONE, profile
 
 LATER = NOW + timedelta(minutes=3)
 FULL = Problem(Reason.NO_CAPACITY, "0/3 nodes are available")
@@ -102,6 +102,15 @@ def test_a_status_of_an_operator_that_knew_one_end_only_is_of_the_earliest() -> 
     assert read_run(told).key == RUN.key
     told["key"]["from"] = "Middle"
     assert read_run(told).key is None
+
+
+def test_the_digest_is_told_and_read_back_where_it_is_known() -> None:
+    known = replace(RUN, key=replace(key_of(job()), digest=ONE))
+    told = status_of(profile(), known, Phase.PROFILING, 90.0, {}, LATER)
+    assert told["key"]["digest"] == ONE
+    assert read_run(told) == known
+    older = status_of(profile(), RUN, Phase.PROFILING, 90.0, {}, LATER)
+    assert "digest" not in older["key"]
 
 
 def test_a_condition_keeps_the_time_of_its_last_transition() -> None:

@@ -20,6 +20,10 @@ from tests.support.profiles import profile_resource
 from tests.support.profiling import SOURCES, Place, working
 from tests.support.virtual_time import in_virtual_time
 
+ONE = f"sha256:{'1' * 64}"
+TWO = f"sha256:{'2' * 64}"
+"""Digests of two builds that have had the same tag."""
+
 MINUTE = 60
 SOON = 12 * MINUTE
 """A job has been ready for ten minutes by then, and was looked at."""
@@ -66,6 +70,9 @@ class Shop(Place):
 
     pace = Pace(interval=15.0)
 
+    built = ""
+    """What kubelets tell of the image that production runs."""
+
     async def lives(self, seconds: float, *, step: int = 1) -> None:
         """So much time goes by; the driver of production is started when it is made."""
         step = 5 if seconds >= MINUTE else step
@@ -91,7 +98,7 @@ class Shop(Place):
         pod = self.cluster.stored(PODS, "clicks-driver")
         if pod is None or "status" in pod:
             return
-        running = pods.running(pod, since=self.clock.now())
+        running = pods.running(pod, since=self.clock.now(), image=self.built)
         running["status"]["podIP"] = "10.1.0.1"
         incarnation = int(running["metadata"]["labels"][names.INCARNATION_LABEL])
         self.agents.reports["10.1.0.1"] = lambda now: report(
@@ -341,6 +348,27 @@ async def test_another_image_is_measured_anew_within_the_share() -> None:
         here.cluster.put(STREAM_JOBS, clicks("shop/clicks:1", generation=4))
         await here.lives(2 * MINUTE)
         assert here.told()["reason"] == "Measured"
+
+
+@in_virtual_time
+async def test_another_digest_under_the_same_tag_is_measured_anew_and_the_former_is_known() -> None:
+    async with shop(clicks(maxShare=1)) as here:
+        here.built = here.built_copies = f"shop/clicks@{ONE}"
+        await here.lives(SOON + 10 * MINUTE)
+        assert here.told()["reason"] == "Measured"
+        assert here.status("clicks-auto-1")["key"]["digest"] == ONE
+        here.built = here.built_copies = f"shop/clicks@{TWO}"
+        here.cluster.remove(PODS, "shop", "clicks-driver")
+        await here.lives(5 * MINUTE)
+        assert here.told().get("points", "") == ""
+        await here.lives(25 * MINUTE)
+        assert here.profiles() == ["clicks-auto-1", "clicks-auto-2"]
+        assert here.status("clicks-auto-2")["key"]["digest"] == TWO
+        here.built = f"shop/clicks@{ONE}"
+        here.cluster.remove(PODS, "shop", "clicks-driver")
+        await here.lives(20 * MINUTE)
+        assert here.told()["reason"] == "Measured"
+        assert here.profiles() == ["clicks-auto-1", "clicks-auto-2"]
 
 
 def ended(number: int, *, days: int, points: list[Json], image: str = "shop/clicks:1") -> Json:

@@ -397,6 +397,27 @@ async def test_the_latency_that_a_live_profile_has_measured_is_learned_at_the_lo
 
 
 @in_virtual_time
+async def test_of_one_tag_only_the_digest_that_runs_and_what_tells_none_is_learned() -> None:
+    async with world(metrics=Scraping) as here:
+        profiled = Case(here, Stream(arriving=100))
+        await here.declare(scaling=SCALING)
+        declared = here.fleet.declared(JobKey("shop", "clicks"))
+        assert isinstance(declared, StreamJob)
+        runs, former = (f"sha256:{digit * 64}" for digit in "12")
+        for uid, point, digest in (("a", "x3", runs), ("b", "x5", former), ("c", "x7", None)):
+            body = _ended_profile(declared, uid, **{point: 6500.0})
+            body["status"]["key"] |= {} if digest is None else {"digest": digest}
+            here.profiles.see(body)
+        here.drive(lambda pod: pods.running(pod, image=f"shop/clicks@{runs}"))
+        here.agents.reports[pods.ADDRESS] = profiled.stream.told
+        await profiled.lives(120)
+        course = here.autoscaler.course(JobKey("shop", "clicks"))
+        assert course is not None
+        points = course.watcher.experience.models.capacity.points
+        assert [executors for executors, rate in points if rate == 6500.0] == [3, 7]
+
+
+@in_virtual_time
 async def test_what_was_measured_of_another_configuration_teaches_nothing() -> None:
     async with world(metrics=Scraping) as here:
         profiled = Case(here, Stream(arriving=100))

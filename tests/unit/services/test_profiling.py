@@ -640,7 +640,7 @@ async def test_what_was_measured_live_is_no_capacity_that_is_known() -> None:
         ledger = Ledgers(profiles, here.operators[0]._views).of(of, here.clock.now())
         assert not ledger.has_model
         assert ledger.spent > 0
-        (points,) = profiles.points(of).values()
+        (points,) = profiles.points(of, None).values()
         assert [point.executors for point in points] == [1, 2]
 
 

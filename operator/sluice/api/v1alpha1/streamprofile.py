@@ -100,7 +100,12 @@ class PointStatus(Model):
 class KeyStatus(Model):
     """What the points belong to."""
 
-    image: str = Field(description="The image of the job.")
+    image: str = Field(description="The image of the job, as it is declared.")
+    digest: str | None = Field(
+        None,
+        description="The digest of what the copies ran under that name, and so did the job, as far as it was running. "
+        "None: no kubelet has told one, and the name is taken for it.",
+    )
     configuration: str = Field(
         description="A hash of what else of the job decides about its speed."
     )

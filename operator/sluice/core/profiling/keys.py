@@ -2,16 +2,19 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from sluice.core.application import StreamJob
+from sluice.core.images import digest_in
+from sluice.core.observations import DriverPod
 from sluice.core.profiling.records import Key, Start
 
 
-def key_of(job: StreamJob, start: Start = Start.EARLIEST) -> Key:
+def key_of(job: StreamJob, start: Start = Start.EARLIEST, driver: DriverPod | None = None) -> Key:
     """The image, and a hash of what else makes the job faster or slower at a number of executors.
 
-    An image's tag is taken for what is behind it: whoever moves a tag should profile again.
+    The driver tells the digest behind the image's name, if it is one of the job as it is declared.
     """
     application: Any = job.document["application"]
     executors: Any = job.document["executors"]
@@ -22,8 +25,23 @@ def key_of(job: StreamJob, start: Start = Start.EARLIEST) -> Key:
         "sources": job.document.get("sources"),
     }
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return Key(image=job.application.image, configuration=digest, start=start)
+    return Key(
+        image=job.application.image,
+        configuration=hashlib.sha256(text.encode()).hexdigest()[:16],
+        start=start,
+        # What is declared by its digest is known before a driver runs.
+        digest=digest_in(job.application.image) or _digest_behind(job, driver),
+    )
+
+
+def _digest_behind(job: StreamJob, driver: DriverPod | None) -> str | None:
+    """What the driver runs under the name that the job declares now."""
+    if driver is None or driver.owner_uid != job.uid:
+        return None
+    application = (driver.document or {}).get("application")
+    # Whoever may write pods may have written this.
+    is_same = isinstance(application, Mapping) and application.get("image") == job.application.image
+    return driver.digest if is_same else None
 
 
 _ELSEWHERE = frozenset(("image", "imagePullPolicy", "imagePullSecrets"))

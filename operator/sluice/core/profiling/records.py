@@ -113,11 +113,26 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a measurement belongs to: an image, a hash of what else decides about the speed, and what was measured."""
+    """What a measurement belongs to: an image, a hash of what else decides about the speed, and what was measured.
+
+    `digest` is that of what is behind the image's name; None where it is not known.
+    """
 
     image: str
     configuration: str
     start: Start = Start.EARLIEST
+    digest: str | None = None
+
+    def agrees_with(self, other: "Key | None") -> bool:
+        """Whether both are of the same program, by the digests where both are known, else by the images' names.
+
+        This is no equality: a key without a digest may agree with two that do not agree with each other.
+        """
+        if other is None or (self.configuration, self.start) != (other.configuration, other.start):
+            return False
+        if self.digest is None or other.digest is None:
+            return self.image == other.image
+        return self.digest == other.digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
     job missing, not valid, cannot be copied -> fail
     an older profile of the job is under way -> wait
-    job's configuration has changed ----------> end all copies, fail
+    job's image or configuration has changed -> end all copies, fail
     production needs the room ---------------> end all copies, fail
     budget spent ----------------------------> end all copies with what they have told
     copy certain, or at its deadline --------> note its point, end it: that it falls behind is one
@@ -28,6 +28,7 @@ from sluice.core.profiling.records import (
     CopyPhase,
     CopySeen,
     EndCopy,
+    Key,
     LivePoint,
     LiveReading,
     MakeCopy,
@@ -136,12 +137,8 @@ def _too_dear(profile: Profile, price: float) -> Problem:
 
 def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> Run:
     """Take in what copies have told, end those that are over, and begin others."""
-    if seen.key != run.key:
-        told = (
-            f"the configuration of StreamJob {job.key.name!r}, or spec.from, has changed since the profile began; "
-            "profile it again"
-        )
-        return _failed(run, Problem(Reason.SUPERSEDED, told), now)
+    if seen.key is None or not seen.key.agrees_with(run.key):
+        return _failed(run, _superseded(job, run.key, seen.key), now)
     is_spent = budget.is_spent(job, run, profile.allowance, now)
     for copy in run.open:
         run = _looked_at(profile, run, copy, seen.of(copy), now, is_last_look=is_spent)
@@ -156,6 +153,14 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
             return run
         run = run.with_copy(Copy(executors=executors, namespace=namespace, began=now))
     return run if run.open else _finished(profile, job, run, seen, now)
+
+
+def _superseded(job: StreamJob, before: Key | None, now: Key | None) -> Problem:
+    """What of the job has changed: of its image the digest alone, if the name was moved and the driver came back."""
+    told = f"the configuration of StreamJob {job.key.name!r}, or spec.from, has changed since the profile began"
+    if before is not None and now is not None and replace(before, digest=now.digest) == now:
+        told = f"StreamJob {job.key.name!r} runs {now.digest} as {now.image}, and the profile is of {before.digest}"
+    return Problem(Reason.SUPERSEDED, f"{told}; profile it again")
 
 
 def _looked_at(

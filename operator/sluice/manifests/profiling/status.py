@@ -155,7 +155,13 @@ def _point_text(point: Point | LivePoint) -> str:
 def _key(key: Key | None) -> Json | None:
     if key is None:
         return None
-    return {"image": key.image, "configuration": key.configuration, "from": str(key.start)}
+    told = {
+        "image": key.image,
+        "digest": key.digest,
+        "configuration": key.configuration,
+        "from": str(key.start),
+    }
+    return without_empty(told)
 
 
 def _read_key(told: Mapping[str, Any]) -> Key:
@@ -163,6 +169,7 @@ def _read_key(told: Mapping[str, Any]) -> Key:
         image=told["image"],
         configuration=told["configuration"],
         start=Start(told.get("from", Start.EARLIEST)),
+        digest=told.get("digest"),
     )
 
 

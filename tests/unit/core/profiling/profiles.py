@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sluice.core.application import JobKey
+from sluice.core.application import JobKey, StreamJob
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport
+from sluice.core.observations import AgentReport, DriverPod, PodPhase
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import (
     Allowance,
@@ -27,6 +27,10 @@ from sluice.core.profiling.stepping import next_steps
 from sluice.core.quantities import MEBIBYTE, Bytes
 from tests.support.jobs import NOW, job, query, report
 
+ONE = f"sha256:{'1' * 64}"
+TWO = f"sha256:{'2' * 64}"
+"""Digests of two builds that have had the same tag."""
+
 JOB = job(executors={"min": 1, "max": 4})
 KEY = key_of(JOB)
 
@@ -45,6 +49,21 @@ def profile(**changes: Any) -> Profile:
         storage=Storage(size=Bytes(1024 * MEBIBYTE)),
     )
     return replace(declared, **changes)
+
+
+def driver(of: StreamJob = JOB, digest: str | None = ONE, **changes: Any) -> DriverPod:
+    """The driver of a job, as it is declared, of which the kubelet has told the digest."""
+    made = DriverPod(
+        name="clicks-driver",
+        uid="pod-1",
+        owner_uid=of.uid,
+        incarnation=1,
+        phase=PodPhase.RUNNING,
+        created=NOW,
+        document=of.document,
+        digest=digest,
+    )
+    return replace(made, **changes)
 
 
 def seen(**changes: Any) -> Seen:

@@ -25,7 +25,10 @@ from sluice.errors import Problem as Wrong
 from tests.support.jobs import NOW, job
 from tests.unit.core.profiling.profiles import (
     JOB,
+    KEY,
+    ONE,
     RUNS,
+    TWO,
     Story,
     live_reading,
     point,
@@ -34,6 +37,8 @@ from tests.unit.core.profiling.profiles import (
     runs,
     seen,
 )
+
+OF_ONE = replace(KEY, digest=ONE)
 
 
 def failed(story: Story) -> Reason:
@@ -131,6 +136,27 @@ def test_a_job_that_changes_meanwhile_ends_all_copies() -> None:
     assert failed(story) is Reason.SUPERSEDED
     assert story.open == []
     assert [type(step) for step in ended.steps] == [EndCopy, EndCopy]
+
+
+def test_a_digest_that_becomes_known_does_not_disturb() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    story.look(10, key=OF_ONE)
+    # The driver is away, and has not told yet when it comes back.
+    story.look(10)
+    story.look(10, key=OF_ONE)
+    assert story.open == [1, 2]
+
+
+def test_a_driver_that_comes_back_with_another_digest_ends_all_copies() -> None:
+    story = Story(executors=(1, 2))
+    story.look(key=OF_ONE)
+    story.look(10, key=replace(KEY, digest=TWO))
+    assert failed(story) is Reason.SUPERSEDED
+    assert story.run.problem is not None
+    assert ONE in story.run.problem.message
+    assert TWO in story.run.problem.message
+    assert story.open == []
 
 
 def test_a_change_that_makes_the_job_no_faster_does_not_disturb() -> None:
