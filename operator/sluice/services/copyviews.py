@@ -191,6 +191,7 @@ class CopyViews:
             has_pods = resource is None and self._fleet.has_pods(key)
             is_there = self._copies.is_there(copy, profile.uid)
             return CopySeen(has_place=is_there or has_pods, problem=refused)
+        declared = self._fleet.declared(key)
         driver, report = self._fleet.driver(key), self._report(key)
         if report is not None and copy.is_open:
             self._shown[key] = self._shown.get(key, _NOTHING[profile.start]).with_report(report)
@@ -200,7 +201,8 @@ class CopyViews:
             has_job=True,
             driver_since=driver.started if driver is not None else None,
             registered=report.registered if report is not None else None,
-            problem=refused or _problem(resource, self._fleet.declared(key)),
+            digest=self.key(declared).digest if isinstance(declared, StreamJob) else None,
+            problem=refused or _problem(resource, declared),
             obstacle=_waiting(driver) or _crashed(resource, driver),
             reading=shown.reading(copy.executors),
             is_dry=shown.is_dry,

@@ -371,6 +371,21 @@ async def test_another_digest_under_the_same_tag_is_measured_anew_and_the_former
         assert here.profiles() == ["clicks-auto-1", "clicks-auto-2"]
 
 
+@in_virtual_time
+async def test_a_failure_of_another_digest_is_not_waited_for() -> None:
+    async with shop() as here:
+        here.built, here.built_copies = f"shop/clicks@{ONE}", f"shop/clicks@{TWO}"
+        await here.lives(SOON + 2 * MINUTE)
+        assert here.complete("clicks-auto-1")["reason"] == "OtherImage"
+        assert here.status("clicks-auto-1").get("points", []) == []
+        assert here.told()["reason"] == "BackingOff"
+        assert here.places == set()
+        here.built = f"shop/clicks@{TWO}"
+        here.cluster.remove(PODS, "shop", "clicks-driver")
+        await here.lives(SOON + 2 * MINUTE)
+        assert here.profiles() == ["clicks-auto-1", "clicks-auto-2"]
+
+
 def ended(number: int, *, days: int, points: list[Json], image: str = "shop/clicks:1") -> Json:
     """An automatic profile that ended so many days ago."""
     body = profile_resource(f"clicks-auto-{number}")

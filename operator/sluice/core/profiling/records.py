@@ -59,6 +59,8 @@ class Reason(StrEnum):
     """Nothing arrived at the sources while copies read them live."""
     SUPERSEDED = "Superseded"
     """What of the job decides about its speed has changed meanwhile."""
+    OTHER_IMAGE = "OtherImage"
+    """A copy runs something else under the image's name than production, or than another copy."""
     YIELDED = "Yielded"
     """Production needs the room that copies take."""
 
@@ -240,6 +242,16 @@ class Run:
         """The points that tell rows per second."""
         return tuple(point for point in self.points if isinstance(point, Point))
 
+    def with_digest(self, digest: str | None) -> "Run":
+        """With the digest that was seen, if none was known.
+
+        Points of former profiles go: they were taken over by the image's name, and may be of another digest.
+        """
+        if digest is None or self.key is None or self.key.digest is not None:
+            return self
+        own = tuple(point for point in self.points if self.began and point.at >= self.began)
+        return replace(self, key=replace(self.key, digest=digest), points=own)
+
     @property
     def open(self) -> tuple[Copy, ...]:
         """The copies that run."""
@@ -304,15 +316,16 @@ class CopySeen:
     """What is seen of a copy.
 
     `has_place`: its namespace, or in a namespace of the user's its StreamJob, is there; `has_job`: its StreamJob is.
-    `registered` counts its executors; None while its agent has not told. `problem` is what certainly keeps it from
-    working, `obstacle` what keeps it waiting. `is_dry`: no more rows wait at its sources, or, of live ones, none has
-    arrived.
+    `registered` counts its executors; None while its agent has not told. `digest` is that of the image which its driver
+    runs, if it is known. `problem` is what certainly keeps it from working, `obstacle` what keeps it waiting.
+    `is_dry`: no more rows wait at its sources, or, of live ones, none has arrived.
     """
 
     has_place: bool = False
     has_job: bool = False
     driver_since: datetime | None = None
     registered: int | None = None
+    digest: str | None = None
     problem: Problem | None = None
     obstacle: Problem | None = None
     reading: Reading | LiveReading | None = None

@@ -3,6 +3,7 @@
     job missing, not valid, cannot be copied -> fail
     an older profile of the job is under way -> wait
     job's image or configuration has changed -> end all copies, fail
+    a copy runs another image than the job ---> end all copies, fail
     production needs the room ---------------> end all copies, fail
     budget spent ----------------------------> end all copies with what they have told
     copy certain, or at its deadline --------> note its point, end it: that it falls behind is one
@@ -139,6 +140,10 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
     """Take in what copies have told, end those that are over, and begin others."""
     if seen.key is None or not seen.key.agrees_with(run.key):
         return _failed(run, _superseded(job, run.key, seen.key), now)
+    run = _identified(run, seen)
+    strange = _strange_copy(job, run, seen)
+    if strange is not None:
+        return _failed(run, strange, now)
     is_spent = budget.is_spent(job, run, profile.allowance, now)
     for copy in run.open:
         run = _looked_at(profile, run, copy, seen.of(copy), now, is_last_look=is_spent)
@@ -161,6 +166,32 @@ def _superseded(job: StreamJob, before: Key | None, now: Key | None) -> Problem:
     if before is not None and now is not None and replace(before, digest=now.digest) == now:
         told = f"StreamJob {job.key.name!r} runs {now.digest} as {now.image}, and the profile is of {before.digest}"
     return Problem(Reason.SUPERSEDED, f"{told}; profile it again")
+
+
+def _identified(run: Run, seen: Seen) -> Run:
+    """The run with the digest behind the image's name, once production or a copy has told it."""
+    run = run.with_digest(seen.key.digest if seen.key is not None else None)
+    for copy in run.open:
+        run = run.with_digest(seen.of(copy).digest)
+    return run
+
+
+def _strange_copy(job: StreamJob, run: Run, seen: Seen) -> Problem | None:
+    """Why copies do not all run the program of the job: one name may lead to several images."""
+    if run.key is None:
+        return None
+    is_told = seen.key is not None and seen.key.digest is not None
+    expected = f"StreamJob {job.key.name!r} runs" if is_told else "the profile is of"
+    for copy in run.open:
+        digest = seen.of(copy).digest
+        if digest not in (None, run.key.digest):
+            told = (
+                f"spec.application.image: {run.key.image}: {expected} {run.key.digest}, and the copy in "
+                f"{copy.namespace} runs {digest}; give all nodes the same image, or declare it by its digest, "
+                "and profile again"
+            )
+            return Problem(Reason.OTHER_IMAGE, told)
+    return None
 
 
 def _looked_at(

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from sluice.core.profiling.keys import key_of
-from sluice.core.profiling.records import Start
-from tests.support.jobs import job
-from tests.unit.core.profiling.profiles import JOB, KEY, ONE, TWO, driver
+from sluice.core.profiling.records import Run, Start
+from tests.support.jobs import NOW, job
+from tests.unit.core.profiling.profiles import JOB, KEY, ONE, TWO, driver, point
 
 OF_ONE = replace(KEY, digest=ONE)
 OF_TWO = replace(KEY, digest=TWO)
@@ -54,3 +54,16 @@ def test_an_image_that_is_declared_by_its_digest_is_known_without_a_driver() -> 
     assert key_of(pinned).digest == ONE
     assert key_of(pinned, driver=driver(pinned, TWO)).digest == ONE
     assert key_of(pinned).agrees_with(OF_ONE)
+
+
+def test_points_that_were_taken_over_by_the_name_alone_go_when_the_digest_is_known() -> None:
+    former, own = replace(point(1, 1000), at=NOW.replace(year=2020)), point(2, 1900)
+    run = Run(key=KEY, began=NOW, points=(former, own))
+    assert run.with_digest(None) == run
+    assert run.with_digest(ONE) == Run(key=OF_ONE, began=NOW, points=(own,))
+
+
+def test_points_that_were_taken_over_by_their_digest_stay() -> None:
+    former = replace(point(1, 1000), at=NOW.replace(year=2020))
+    run = Run(key=OF_ONE, began=NOW, points=(former,))
+    assert run.with_digest(ONE) == run

@@ -142,6 +142,7 @@ def test_a_digest_that_becomes_known_does_not_disturb() -> None:
     story = Story(executors=(1, 2))
     story.look()
     story.look(10, key=OF_ONE)
+    assert story.run.key == OF_ONE
     # The driver is away, and has not told yet when it comes back.
     story.look(10)
     story.look(10, key=OF_ONE)
@@ -157,6 +158,48 @@ def test_a_driver_that_comes_back_with_another_digest_ends_all_copies() -> None:
     assert ONE in story.run.problem.message
     assert TWO in story.run.problem.message
     assert story.open == []
+
+
+def test_a_profile_is_of_the_digest_that_its_copies_run() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(10, copies={copy.namespace: runs(copy, digest=ONE)})
+    assert story.run.key == OF_ONE
+    story.measured(1900)
+    assert (story.run.problem, story.run.key) == (None, OF_ONE)
+
+
+def test_a_copy_of_another_digest_than_production_ends_the_profile_before_it_has_told() -> None:
+    story = Story(executors=(1, 2))
+    story.look(key=OF_ONE)
+    one, two = story.run.open
+    strange = runs(two, digest=TWO, reading=reading())
+    copies = {one.namespace: runs(one, digest=ONE), two.namespace: strange}
+    story.look(10, key=OF_ONE, copies=copies)
+    assert failed(story) is Reason.OTHER_IMAGE
+    assert story.run.problem is not None
+    assert f"StreamJob 'clicks' runs {ONE}" in story.run.problem.message
+    assert f"the copy in {two.namespace} runs {TWO}" in story.run.problem.message
+    assert (story.run.points, story.run.key) == ((), OF_ONE)
+
+
+def test_copies_that_do_not_agree_end_the_profile_also_while_production_is_away() -> None:
+    story = Story(executors=(1, 2))
+    story.look()
+    one, two = story.run.open
+    copies = {one.namespace: runs(one, digest=ONE), two.namespace: runs(two, digest=TWO)}
+    story.look(10, copies=copies)
+    assert failed(story) is Reason.OTHER_IMAGE
+
+
+def test_production_that_starts_with_another_digest_than_its_copies_ends_them() -> None:
+    story = Story(executors=(2,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(10, copies={copy.namespace: runs(copy, digest=TWO)})
+    story.look(10, key=OF_ONE)
+    assert failed(story) is Reason.SUPERSEDED
 
 
 def test_a_change_that_makes_the_job_no_faster_does_not_disturb() -> None:
