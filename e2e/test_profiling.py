@@ -38,6 +38,7 @@ def test_a_profile_measures_copies_and_leaves_production_and_its_sink_alone(
         assert 0.3 * 1000 / WAIT < one["rowsPerSecond"] < 1.1 * 1000 / WAIT
         assert 1.2 < two["rowsPerSecond"] / one["rowsPerSecond"] < 2.5
         assert condition({"status": status}, "Complete")["status"] == "True"
+        assert status["key"]["digest"] == _digest(job)
         account = load.check(job, kind="enrichment")
         assert (account["missing"], account["duplicates"]) == (0, 0)
         assert job.read()["status"]["incarnation"] == 1
@@ -45,3 +46,11 @@ def test_a_profile_measures_copies_and_leaves_production_and_its_sink_alone(
         profile.delete()
         cluster.delete("StreamJob", namespace, NAME)
         job.wait_until_gone(seconds=180)
+
+
+def _digest(job: Job) -> str:
+    """What the kubelet says that production runs."""
+    driver = job.driver()
+    assert driver is not None
+    (container,) = driver["status"]["containerStatuses"]
+    return "sha256:" + str(container["imageID"]).rpartition("sha256:")[2]
