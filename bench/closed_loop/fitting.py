@@ -78,16 +78,20 @@ def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
 
 
 def _not_negative(columns: NDArray[np.float64]) -> list[float]:
-    """The least squares solution for ones, none of which is negative: the best of all subsets of three columns."""
+    """The least squares solution for ones, none of which is negative: the best of all subsets of three columns.
+
+    The last of them is of no use where it is a multiple of the one before, as of one number of executors.
+    """
     ones = np.ones(len(columns))
     best, least = [0.0] * columns.shape[1], np.inf
     names = range(columns.shape[1])
-    for size in range(1, columns.shape[1] + 1):
-        for kept in combinations(names, size):
-            solved = np.linalg.lstsq(columns[:, kept], ones, rcond=None)[0]
-            misses = float(np.sum((columns[:, kept] @ solved - ones) ** 2))
-            if (solved >= 0).all() and misses < least:
-                best, least = [0.0] * columns.shape[1], misses
-                for place, value in zip(kept, solved.tolist(), strict=True):
-                    best[place] = value
+    subsets = [kept for size in names for kept in combinations(names, size + 1)]
+    for kept in subsets:
+        solved, _, rank, _ = np.linalg.lstsq(columns[:, kept], ones, rcond=None)
+        misses = float(np.sum((columns[:, kept] @ solved - ones) ** 2))
+        # What is no better but for rounding explains no more, with as many numbers or with more.
+        if rank == len(kept) and (solved >= 0).all() and misses < least * (1 - 1e-9):
+            best, least = [0.0] * columns.shape[1], misses
+            for place, value in zip(kept, solved.tolist(), strict=True):
+                best[place] = value
     return best

@@ -83,6 +83,26 @@ def test_batches_of_executors_that_have_just_changed_say_nothing() -> None:
     assert len(told) < len(list(fitting.windows(course)))
 
 
+@pytest.mark.parametrize("executors", range(2, 13))
+def test_of_one_number_of_executors_a_capacity_is_told_and_no_contention(executors: int) -> None:
+    # Their work and what they hinder each other are told apart by rounding alone, and that takes one or the other.
+    told = [
+        fitting.Window(executors=executors, batches=batches, rows=rows, seconds=seconds)
+        for batches, rows, seconds in (
+            (6, 18_000, 28.9),
+            (6, 18_000, 29.914),
+            (8, 6_811, 14.89),
+            (14, 10_297, 23.196),
+        )
+    ]
+    found = fitting.with_pace(CALM, told)
+    assert not isinstance(found, NoData)
+    assert found.contention == 0
+    assert found.capacity(executors) == pytest.approx(
+        18_000 / (29.4 - 6 * found.overhead), rel=0.05
+    )
+
+
 def test_too_few_batches_make_no_plant() -> None:
     found = calibrating.calibrated(SCENE, [])
     assert isinstance(found, NoData)

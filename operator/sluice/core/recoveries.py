@@ -18,7 +18,8 @@ Spark itself replaces a lost executor, so that is measured only of drills, whose
     caught up  all of that, and no more rows waited than usual
 
 How many rows wait rises and falls with each batch, by a trigger's period and more, and grows with the load. So what is
-usual is the highest lag of late, in seconds of arrivals: the rows over those that arrive in a second.
+usual is the highest lag of late, in seconds of arrivals: the rows over those that arrive in a second. How long ago "of
+late" is, the job's own batches tell: what was worked off many batches ago is not usual any more.
 """
 
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sluice.core.modelling.recovery import most_usual
-from sluice.core.observations import AgentReport, Observed
+from sluice.core.observations import AgentReport, Observed, QueryReport
 
 KEPT = 5
 """Recoveries that are remembered."""
@@ -35,8 +36,11 @@ KEPT = 5
 CALM = timedelta(seconds=10)
 """A job has caught up when its lag has been usual for so long, and until another batch was committed."""
 
-HALVED = timedelta(minutes=5)
-"""The time in which the highest lag so far is halved, so that an old peak does not stay usual."""
+HALVED = 5
+"""The batches in which the highest lag so far is halved, so that an old peak does not stay usual."""
+
+SHORTEST, UNKNOWN = timedelta(seconds=6), timedelta(minutes=1)
+"""A batch that is shorter than the time between two looks counts as one of them; and what counts if none is known."""
 
 
 class Cause(StrEnum):
@@ -176,7 +180,8 @@ class Recoveries:
         lag, last = _lag(report), self.seen_at or report.at
         if lag is None:
             return self
-        faded = self.usual_lag * 0.5 ** (max(timedelta(0), report.at - last) / HALVED)
+        passed = max(timedelta(0), report.at - last) / _rhythm(report)
+        faded = self.usual_lag * 0.5 ** (passed / HALVED)
         return replace(self, usual_lag=max(lag, faded), seen_at=max(last, report.at))
 
 
@@ -269,6 +274,18 @@ def _lag(report: AgentReport) -> float | None:
     """In seconds of arrivals; None where that is not known, as where nothing arrives."""
     rows, arriving = _waiting(report), _arriving(report)
     return None if rows is None or not arriving else rows / arriving
+
+
+def _rhythm(report: AgentReport) -> timedelta:
+    """The time from one batch to the next, of the slowest query."""
+    known = [seconds for query in report.queries if (seconds := _between_batches(query))]
+    return max(SHORTEST, timedelta(seconds=max(known))) if known else UNKNOWN
+
+
+def _between_batches(query: QueryReport) -> float:
+    """In seconds; 0 where nothing tells."""
+    last = query.batches[-1].seconds if query.batches else 0.0
+    return max(last, query.trigger_seconds or 0.0)
 
 
 def _waiting(report: AgentReport) -> float | None:

@@ -4,11 +4,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import Observed, PodPhase, Termination
 from sluice.core.record import Record
 from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
 from tests.unit.core.test_lifecycle import look
+
+LONG = BatchReport(start=0, seconds=600, rows=6000, executors=1)
+"""A batch of ten minutes."""
 
 RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
 
@@ -126,6 +130,24 @@ def test_an_old_peak_does_not_stay_usual_however_often_it_is_looked_at() -> None
     seldom = lagging(600.0, 0.0, every=300)
     assert often.usual_lag == pytest.approx(seldom.usual_lag)
     assert seldom.usual_lag == pytest.approx(30)
+
+
+def test_what_was_worked_off_some_batches_ago_is_not_usual() -> None:
+    known = Recoveries()
+    batch = BatchReport(start=0, seconds=2, rows=20, executors=1)
+    for seconds, lag in ((0, 9000.0), *((seconds, 20.0) for seconds in range(5, 125, 5))):
+        told = query(backlog_rows=lag, arrival_rate=10.0, batches=(batch,))
+        known = known.seen(Observed(report=report(told, at=at(seconds))), at(seconds))
+    assert known.usual_lag == pytest.approx(900 / 2**4), "twenty batches, of 6 s at least, later"
+
+
+@pytest.mark.parametrize("told", [{"trigger_seconds": 600.0}, {"batches": (LONG,)}])
+def test_a_peak_stays_usual_for_as_long_as_batches_are_apart(told: dict[str, object]) -> None:
+    known = Recoveries()
+    for seconds, lag in ((0, 6000.0), (600, 30.0)):
+        seen = query(backlog_rows=lag, arrival_rate=10.0, **told)
+        known = known.seen(Observed(report=report(seen, at=at(seconds))), at(seconds))
+    assert known.usual_lag == pytest.approx(600 * 0.5 ** (1 / 5))
 
 
 def test_a_source_without_offsets_has_caught_up_with_its_first_batch() -> None:
