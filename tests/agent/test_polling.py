@@ -14,6 +14,7 @@ from sluice.agent.polling import SELDOM, Poller
 from sluice.agent.reading import Query
 from sluice.agent.records import Look, Pace, StateLayout
 from sluice.agent.settings import from_environment
+from sluice.agent.snapshot import WAITING as WAITING_FOR_LEASE
 from sluice.agent.snapshot import Snapshot
 from tests.agent.building import BEGIN, KAFKA, document, kafka
 
@@ -127,6 +128,28 @@ class Program:
 @pytest.fixture
 def program() -> Program:
     return Program()
+
+
+def test_a_start_is_from_the_lease_to_the_first_query_whatever_the_program_starts_later(
+    program: Program,
+) -> None:
+    program.poller.set_phase(WAITING_FOR_LEASE)
+    program.now = BEGIN + 20
+    program.poller.begin()
+    program.poller.poll()
+    assert program.poller.snapshot.running_at is None
+    program.now = BEGIN + 35
+    program.starts("run-1", "orders").is_over = True
+    program.poller.poll()
+    program.now = BEGIN + 600
+    program.starts("run-2", "orders")
+    program.poller.poll()
+
+    told = state.document(program.poller.snapshot, program.now)
+
+    assert told["phase"] == "running"
+    assert told["startedAt"] == "2026-11-21T11:55:20.000Z"
+    assert told["runningAt"] == "2026-11-21T11:55:35.000Z"
 
 
 def test_an_unnamed_query_is_labelled_by_its_id(program: Program) -> None:

@@ -29,7 +29,7 @@ from sluice.agent.importing import Patch
 from sluice.agent.polling import Poller
 from sluice.agent.profiling import NotProfilable, Profile
 from sluice.agent.sinks import Dropped
-from sluice.agent.snapshot import FINISHED, STARTING, STOPPING, WAITING, Snapshot
+from sluice.agent.snapshot import FINISHED, STOPPING, WAITING, Snapshot
 from sluice.agent.spark import Spark
 from sluice.agent.stopping import Stopping
 from sluice.agent.timing import Timekeeper
@@ -72,7 +72,7 @@ def _run(path: str, arguments: Sequence[str]) -> None:
 def _enter(fence: Fence, poller: Poller) -> None:
     """Wait for the Lease, if it is not to be had at once."""
     fence.enter(on_wait=lambda: poller.set_phase(WAITING))
-    poller.set_phase(STARTING)
+    poller.begin()
 
 
 def _started(configured: settings.Settings, fence: Fence, profile: Profile | None) -> Poller:

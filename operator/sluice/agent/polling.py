@@ -62,6 +62,11 @@ class Poller:
         """Tell whether the loop still turns."""
         return self._now() - self.snapshot.taken_at < _STALE_AFTER_SECONDS
 
+    def begin(self) -> None:
+        """Begin with the program, which may have waited for the Lease: that is no part of its start."""
+        with self._lock:
+            self.snapshot = replace(self.snapshot, phase=STARTING, started_at=self._now())
+
     def set_phase(self, phase: str) -> None:
         """Move on in the life of the job."""
         with self._lock:
@@ -88,11 +93,12 @@ class Poller:
         self._polls += 1
         with self._lock:
             before = self.snapshot
-            started = bool(records) and before.phase == STARTING
+            started, now = bool(records) and before.phase == STARTING, self._now()
             self.snapshot = replace(
                 before,
-                taken_at=self._now(),
+                taken_at=now,
                 phase=RUNNING if started else before.phase,
+                running_at=now if started else before.running_at,
                 application=self._spark.application(),
                 executors=replace(
                     before.executors,

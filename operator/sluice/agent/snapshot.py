@@ -16,7 +16,7 @@ STARTING, RUNNING, STOPPING, FINISHED = "starting", "running", "stopping", "fini
 @dataclass(frozen=True)
 class Snapshot:
     """The job at one instant. `waiting` is for the Lease of the checkpoint; `starting` lasts until the first query
-    was started.
+    was started, which was at `running_at`. `started_at` is when nothing held the program up any more.
     """
 
     settings: Settings
@@ -26,3 +26,4 @@ class Snapshot:
     application: Application | None = None
     executors: Executors = field(default_factory=Executors)
     records: tuple[Record, ...] = ()
+    running_at: float | None = None

@@ -36,6 +36,7 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
         },
         "phase": snapshot.phase,
         "startedAt": logs.timestamp(snapshot.started_at),
+        "runningAt": _time(snapshot.running_at),
         "takenAt": logs.timestamp(snapshot.taken_at),
         "spark": _spark(snapshot),
         "executors": {
