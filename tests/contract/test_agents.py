@@ -136,6 +136,13 @@ async def test_a_batch_is_read_with_the_instant_of_its_beginning() -> None:
     assert batch.end == began + 1.5
 
 
+async def test_a_start_is_read_once_there_was_a_query_from_an_agent_that_tells_it() -> None:
+    moments = {"startedAt": "2026-03-01T11:58:00.000Z", "runningAt": "2026-03-01T11:58:21.500Z"}
+    assert (await told(changed(**moments))).start == 21.5
+    assert (await told(changed(**{**moments, "runningAt": None}))).start is None
+    assert (await told(STATE)).start is None
+
+
 async def test_what_executors_did_is_read_where_an_agent_tells_it() -> None:
     there = timedelta(seconds=61.5)
     known = ExecutorWork(id="3", there=there, tasks=0, batches=5, tasks_of_all=57)

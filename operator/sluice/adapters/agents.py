@@ -115,6 +115,7 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         at=at,
         phase=state["phase"],
         incarnation=int(state["job"].get("incarnation") or 0),
+        start=_start(state),
         application_id=spark.get("applicationId"),
         target=executors.get("target"),
         registered=executors.get("registered"),
@@ -122,6 +123,12 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         work=_work(executors.get("work")),
         queries=tuple(_query(query) for query in state["queries"]),
     )
+
+
+def _start(state: Json) -> float | None:
+    """The seconds until the first query, once there was one; an older agent does not tell."""
+    began, running = _time(state.get("startedAt")), _time(state.get("runningAt"))
+    return None if began is None or running is None else (running - began).total_seconds()
 
 
 def _work(work: list[dict[str, Any]] | None) -> tuple[ExecutorWork, ...] | None:

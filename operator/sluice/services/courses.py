@@ -123,6 +123,8 @@ class Course:
         )
         self.watcher.terms = autoscaling.terms_of(job, report)
         self._know_slots(job, report)
+        if report.start is not None:
+            self.watcher.experience = self.watcher.experience.with_start(report.start)
         self._notice_lost_executors(before, at)
         self.watcher.saw(self.sight.scrape, at)
         self.watcher.history = thinned(self.watcher.history, at - FINE)

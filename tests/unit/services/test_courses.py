@@ -17,7 +17,7 @@ from sluice.core.recoveries import Cause, Recoveries
 from sluice.core.resizing import Resize
 from sluice.services.courses import Course
 from tests.support.courses import course, decided
-from tests.support.jobs import NOW, job
+from tests.support.jobs import NOW, job, report
 
 NOTHING = Foreseen()
 
@@ -55,6 +55,16 @@ def test_a_job_whose_executors_have_other_cpu_forgets_harm() -> None:
     for told in (refused, None):
         seen.follow(of, replace(Record(), resize=told), NOW.timestamp())
     assert seen.watcher.effects.harms, "neither a refusal nor the next driver is other CPU"
+
+
+def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:
+    seen = course()
+    seen.hear(job(), report(start=20.0))
+    assert seen.watcher.experience.models.downtimes.start == 20.0
+    seen.hear(job(), report(at=NOW + timedelta(minutes=1), incarnation=2))
+    assert seen.watcher.experience.models.downtimes.start == 20.0
+    seen.hear(job(), report(at=NOW + timedelta(minutes=2), incarnation=2, start=14.0))
+    assert seen.watcher.experience.models.downtimes.start == 14.0
 
 
 def rescaled() -> Course:

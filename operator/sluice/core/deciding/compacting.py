@@ -20,7 +20,6 @@ from sluice.core.deciding.situation import (
     Wish,
 )
 from sluice.core.modelling.capacity import CapacityModel
-from sluice.core.modelling.downtime import Downtimes
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.series import Measured, NoData
 
@@ -134,7 +133,7 @@ def compacted_models(models: Models) -> Models:
             profiled=tuple(_latencies(latency.profiled)),
             observed=tuple(_latencies(latency.observed)),
         ),
-        downtimes=Downtimes(causes=causes),
+        downtimes=replace(models.downtimes, causes=causes),
     )
 
 

@@ -69,6 +69,11 @@ class Experience:
             return self
         return replace(self, outage=Outage(cause=cause, at=at), pending=())
 
+    def with_start(self, seconds: float) -> "Experience":
+        """What the program of the newest driver took until its first query."""
+        downtimes = self.models.downtimes.with_start(seconds)
+        return replace(self, models=replace(self.models, downtimes=downtimes))
+
     def with_batches(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         """The batches since the last time."""
         found = self if self.outage is None else self._with_outage_of(batches, now)

@@ -5,7 +5,8 @@ again. The first batch itself is not in it, because the recursion of `recovery` 
 Phoebe miss its own targets: the published runs assumed 90 s where the evaluation shows 140 s (phoebe.md 2.8 g).
 
 Until one is observed, the priors are what was measured on a small cluster with busy nodes. That is pessimistic, and
-the first observation replaces their level.
+the first observation replaces their level. Where a new driver is needed, the job's own newest start does so before:
+JVM, session, executors and the program up to its first query are the same work. What comes before the program is added.
 """
 
 from collections.abc import Mapping
@@ -39,11 +40,34 @@ PRIORS: Mapping[Cause, Learned] = {
 }
 
 
+BEFORE_START: Mapping[Cause, float] = {Cause.DRIVER_LOSS: 15, Cause.RESCALE_RESTART: 5}
+"""Seconds until the next driver's program begins. After a loss that is to see it, the pause of
+`spec.restart.initialBackoff` (10 by default), a new pod and its agent. A stop in order has no such pause, but the last
+batch and the pod end first.
+"""
+
+LONGEST_START = 3600.0
+"""Seconds; a longer start is taken for an error."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Downtimes:
-    """The seconds without processing, learned for each cause."""
+    """The seconds without processing, learned for each cause.
+
+    `start` is what the newest driver's program took until its first query, if that was seen: former ones may have been
+    of another image. It speaks where a cause was not observed, and only for the median.
+    """
 
     causes: Mapping[Cause, Learned] = field(default_factory=lambda: dict(PRIORS))
+    start: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.start is not None and not is_start(self.start):
+            raise ValueError(f"{self}: a start takes 0 to {LONGEST_START} seconds")
+
+    def with_start(self, seconds: float) -> "Downtimes":
+        """The newest driver's start; what is negative, not finite or too long is none."""
+        return replace(self, start=seconds) if is_start(seconds) else self
 
     def with_observation(self, cause: Cause, seconds: float) -> "Downtimes":
         """One more downtime; what is not finite, or negative, is none."""
@@ -52,7 +76,10 @@ class Downtimes:
 
     def of(self, cause: Cause) -> Learned:
         """What is known of a cause: `estimate()` and `quantile(share)` in seconds."""
-        return self.causes[cause]
+        learned = self.causes[cause]
+        if learned.observed or self.start is None or cause not in BEFORE_START:
+            return learned
+        return replace(learned, median=BEFORE_START[cause] + self.start)
 
     def to_data(self) -> Data:
         """Plain data for `from_data`; the priors belong to the release and are not stored."""
@@ -61,7 +88,12 @@ class Downtimes:
             for cause, learned in self.causes.items()
             if learned.observed
         }
-        return sealed("Downtimes", VERSION, observed=observed)
+        return sealed("Downtimes", VERSION, observed=observed, start=self.start)
+
+
+def is_start(seconds: float) -> bool:
+    """Whether a driver's program can have taken so long to start."""
+    return 0 <= seconds <= LONGEST_START
 
 
 def from_data(data: object) -> Downtimes:
@@ -71,4 +103,8 @@ def from_data(data: object) -> Downtimes:
             Cause(name): PRIORS[Cause(name)].with_history(numbers)
             for name, numbers in fields["observed"].items()
         }
-        return Downtimes(causes={**PRIORS, **observed})
+        # Releases that did not learn from starts stored none.
+        start = fields.get("start")
+        return Downtimes(
+            causes={**PRIORS, **observed}, start=None if start is None else float(start)
+        )

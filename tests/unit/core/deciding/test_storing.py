@@ -17,6 +17,7 @@ from sluice.core.deciding.policies.phoebe import Phoebe
 from sluice.core.deciding.situation import Situation, Targets, Wish
 from sluice.core.deciding.storing import Record, from_data, record_from_data, to_data
 from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Downtimes
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.series import NoData
 from sluice.core.windows import Window
@@ -89,8 +90,9 @@ def test_parameters_of_a_policy_are_stored() -> None:
         steady(forecast=NoData("too short"), since_rescale=12.3456, history=()),
         steady(targets=Targets(), live=False, notes={"level": 1 / 3}),
         steady(harms=(HARM, replace(HARM, executors=16, undone=True))),
+        steady(models=replace(MODELS, downtimes=Downtimes().with_start(20.123))),
     ],
-    ids=["steady", "grown", "young", "bare", "harmed"],
+    ids=["steady", "grown", "young", "bare", "harmed", "started"],
 )
 def test_a_situation_comes_back_as_it_was_decided_on(situation: Situation) -> None:
     assert from_data(json.loads(stored(situation))) == compacted(situation)

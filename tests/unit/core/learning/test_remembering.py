@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.core.deciding.situation import Bounds
+from sluice.core.learning.experience import Experience
 from sluice.core.learning.remembering import memory_of, recalled
 from sluice.core.learning.terms import Terms
 from sluice.core.learning.watching import Watcher
@@ -24,6 +25,12 @@ def stored() -> dict[str, Any]:
 
 def test_what_was_stored_is_recalled() -> None:
     assert memory_of(recalled(stored(), TERMS, 2, 0.0)) == stored()
+
+
+def test_a_start_is_remembered() -> None:
+    watcher = Watcher(terms=TERMS, executors=2, experience=Experience().with_start(21.5))
+    again = recalled(json.loads(json.dumps(memory_of(watcher))), TERMS, 2, 0.0)
+    assert again.experience.models.downtimes.start == 21.5
 
 
 @pytest.mark.parametrize("overhead", [-1.0, math.nan, math.inf])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.core.modelling import accuracy, downtime
 from sluice.core.modelling.accuracy import Accuracy
-from sluice.core.modelling.downtime import PRIORS, Cause, Downtimes
+from sluice.core.modelling.downtime import BEFORE_START, PRIORS, Cause, Downtimes
 from sluice.core.modelling.estimates import MEMORY
 from sluice.core.modelling.load import constant_load
 from sluice.core.modelling.recovery import Never, Outage, Pace, Recovered, predicted_recovery
@@ -53,6 +53,41 @@ def test_causes_are_learned_apart() -> None:
     found = taught((Cause.DRIVER_LOSS, 140))
     assert found.of(Cause.DRIVER_LOSS).estimate().value == pytest.approx(140)
     assert found.of(Cause.EXECUTOR_LOSS) == PRIORS[Cause.EXECUTOR_LOSS]
+
+
+@pytest.mark.parametrize("cause", [Cause.DRIVER_LOSS, Cause.RESCALE_RESTART])
+def test_what_needs_a_new_driver_is_likely_to_take_as_long_as_the_newest_start(
+    cause: Cause,
+) -> None:
+    found = Downtimes().with_start(40).with_start(12).of(cause)
+    assert found.quantile(0.5) == pytest.approx(BEFORE_START[cause] + 12)
+    assert found.estimate().observations == 0
+    spread, prior = found.quantile(0.9) / found.quantile(0.5), PRIORS[cause]
+    assert spread == pytest.approx(prior.quantile(0.9) / prior.quantile(0.5))
+
+
+@pytest.mark.parametrize("cause", [Cause.EXECUTOR_LOSS, Cause.RESCALE_LIVE])
+def test_a_start_says_nothing_of_what_a_living_driver_goes_through(cause: Cause) -> None:
+    assert Downtimes().with_start(12).of(cause) == PRIORS[cause]
+
+
+def test_once_a_loss_was_seen_starts_say_nothing_of_losses() -> None:
+    found = taught((Cause.DRIVER_LOSS, 50)).with_start(12)
+    assert found.of(Cause.DRIVER_LOSS) == taught((Cause.DRIVER_LOSS, 50)).of(Cause.DRIVER_LOSS)
+    assert found.of(Cause.RESCALE_RESTART).quantile(0.5) == pytest.approx(17)
+
+
+@pytest.mark.parametrize("seconds", [-0.1, 3600.1, math.inf, math.nan])
+def test_a_start_that_cannot_be_true_is_none(seconds: float) -> None:
+    known = Downtimes().with_start(12)
+    assert known.with_start(seconds) == known
+    assert Downtimes().with_start(seconds).of(Cause.DRIVER_LOSS) == PRIORS[Cause.DRIVER_LOSS]
+
+
+def test_what_a_release_stored_that_knew_no_starts_is_read() -> None:
+    stored = taught((Cause.EXECUTOR_LOSS, 9)).to_data()
+    del stored["start"]
+    assert downtime.from_data(stored) == taught((Cause.EXECUTOR_LOSS, 9))
 
 
 def test_a_learned_downtime_closes_the_gap_of_a_configured_one() -> None:
@@ -152,6 +187,9 @@ def test_without_both_times_there_is_nothing_to_compare(predicted: float, measur
         {"kind": "Downtimes", "version": 1, "observed": {"DriverLoss": [math.nan]}},
         {"kind": "Downtimes", "version": 1, "observed": {"DriverLoss": "ten"}},
         {"kind": "Downtimes", "version": 1, "observed": []},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "start": -1.0},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "start": math.nan},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "start": "soon"},
         {"kind": "Accuracy", "version": 1, "ratios": [1.0]},
         None,
     ],
@@ -180,9 +218,9 @@ def test_more_than_the_memory_is_not_read() -> None:
     assert len(accuracy.from_data(stored).ratio.observed) == MEMORY
 
 
-@given(observations)
-def test_what_is_stored_reads_back_equal(told: list[tuple[Cause, float]]) -> None:
-    known = taught(*told)
+@given(observations, st.floats())
+def test_what_is_stored_reads_back_equal(told: list[tuple[Cause, float]], start: float) -> None:
+    known = taught(*told).with_start(start)
     assert downtime.from_data(json.loads(json.dumps(known.to_data()))) == known
 
 
