@@ -39,7 +39,7 @@ CALM = timedelta(seconds=10)
 HALVED = 5
 """The batches in which the highest lag so far is halved, so that an old peak does not stay usual."""
 
-SHORTEST, UNKNOWN = timedelta(seconds=6), timedelta(minutes=1)
+SHORTEST_RHYTHM, UNKNOWN_RHYTHM = timedelta(seconds=6), timedelta(minutes=1)
 """A batch that is shorter than the time between two looks counts as one of them; and what counts if none is known."""
 
 
@@ -279,7 +279,7 @@ def _lag(report: AgentReport) -> float | None:
 def _rhythm(report: AgentReport) -> timedelta:
     """The time from one batch to the next, of the slowest query."""
     known = [seconds for query in report.queries if (seconds := _between_batches(query))]
-    return max(SHORTEST, timedelta(seconds=max(known))) if known else UNKNOWN
+    return max(SHORTEST_RHYTHM, timedelta(seconds=max(known))) if known else UNKNOWN_RHYTHM
 
 
 def _between_batches(query: QueryReport) -> float:

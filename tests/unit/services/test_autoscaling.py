@@ -333,13 +333,19 @@ def _ended_profile(declared: StreamJob, uid: str, **points: float) -> dict[str, 
     return body
 
 
+async def _declared(here: World) -> StreamJob:
+    """The job that was profiled."""
+    await here.declare(scaling=SCALING)
+    declared = here.fleet.declared(JobKey("shop", "clicks"))
+    assert isinstance(declared, StreamJob)
+    return declared
+
+
 @in_virtual_time
 async def test_the_first_decision_of_a_profiled_job_knows_its_capacity_already() -> None:
     async with world(metrics=Scraping) as here:
         profiled = Case(here, Stream(arriving=100))
-        await here.declare(scaling=SCALING)
-        declared = here.fleet.declared(JobKey("shop", "clicks"))
-        assert isinstance(declared, StreamJob)
+        declared = await _declared(here)
         here.profiles.see(_ended_profile(declared, "a", x1=1000.0, x4=3900.0, x8=7500.0))
         await profiled.starts()
         await profiled.lives(40)
@@ -355,9 +361,7 @@ async def test_what_a_profile_has_measured_is_learned_once_whoever_leads() -> No
     for _ in range(2):
         async with world(cluster, Scraping) as here:
             profiled = Case(here, Stream(arriving=100))
-            await here.declare(scaling=SCALING)
-            declared = here.fleet.declared(JobKey("shop", "clicks"))
-            assert isinstance(declared, StreamJob)
+            declared = await _declared(here)
             here.profiles.see(_ended_profile(declared, "a", x7=6500.0))
             here.runs()
             here.agents.reports[pods.ADDRESS] = profiled.stream.told
@@ -374,9 +378,7 @@ async def test_the_latency_that_a_live_profile_has_measured_is_learned_at_the_lo
 ):
     async with world(metrics=Scraping) as here:
         profiled = Case(here, Stream(arriving=100))
-        await here.declare(scaling=SCALING)
-        declared = here.fleet.declared(JobKey("shop", "clicks"))
-        assert isinstance(declared, StreamJob)
+        declared = await _declared(here)
         body = _ended_profile(declared, "a")
         body["status"]["key"]["from"] = "Latest"
         latency = {"p50Seconds": 0.5, "p95Seconds": 1.5, "p99Seconds": 2.5}
@@ -400,9 +402,7 @@ async def test_the_latency_that_a_live_profile_has_measured_is_learned_at_the_lo
 async def test_of_one_tag_only_the_digest_that_runs_and_what_tells_none_is_learned() -> None:
     async with world(metrics=Scraping) as here:
         profiled = Case(here, Stream(arriving=100))
-        await here.declare(scaling=SCALING)
-        declared = here.fleet.declared(JobKey("shop", "clicks"))
-        assert isinstance(declared, StreamJob)
+        declared = await _declared(here)
         runs, former = (f"sha256:{digit * 64}" for digit in "12")
         for uid, point, digest in (("a", "x3", runs), ("b", "x5", former), ("c", "x7", None)):
             body = _ended_profile(declared, uid, **{point: 6500.0})
