@@ -21,7 +21,7 @@ class Settings:
     staleness: float = 120.0
     """Numbers that are older are no basis for a change."""
     cooldown: float = 60.0
-    """The least time between two rescales."""
+    """The least time between two rescales, unless the second one adds executors to a running driver."""
     blackouts: tuple[Window, ...] = ()
     max_step: int | None = None
     """The most executors that one decision adds or removes."""
@@ -58,9 +58,12 @@ def activity(situation: Situation, _: Settings, wish: int) -> int | Veto:
 
 
 def cooldown(situation: Situation, settings: Settings, wish: int) -> int | Veto:
-    """Let a rescale show its effect before the next."""
-    since = situation.since_rescale
-    if since is None or since >= settings.cooldown:
+    """Let a rescale show its effect before the next; a running driver may get more executors at once.
+
+    That costs no outage, and a load that has surprised the last decision does not wait.
+    """
+    since, grows_live = situation.since_rescale, situation.live and wish > situation.executors
+    if since is None or since >= settings.cooldown or grows_live:
         return wish
     return Veto("cool-down", f"rescaled {since:.0f} s ago, less than {settings.cooldown:.0f} s")
 

@@ -69,9 +69,17 @@ def test_a_job_that_is_busy_with_itself_is_left_alone_but_may_grow_to_recover(
     assert vetoed_by(decided(wanted, steady(100_000, 10, activity=activity))) == guard
 
 
-def test_a_rescale_cools_down() -> None:
-    assert vetoed_by(decided(14, steady(100_000, 10, since_rescale=59.0))) == "cool-down"
-    assert decided(14, steady(100_000, 10, since_rescale=60.0)).executors == 14
+@pytest.mark.parametrize(("wanted", "live"), [(6, True), (6, False), (14, False)])
+def test_a_rescale_cools_down(wanted: int, live: bool) -> None:
+    def after(seconds: float) -> Decision:
+        return decided(wanted, steady(100_000, 10, live=live, since_rescale=seconds))
+
+    assert vetoed_by(after(59.0)) == "cool-down"
+    assert after(60.0).executors == wanted
+
+
+def test_a_running_driver_gets_more_executors_without_a_pause() -> None:
+    assert decided(14, steady(100_000, 10, live=True, since_rescale=1.0)).executors == 14
 
 
 def test_a_blackout_is_kept() -> None:

@@ -201,7 +201,7 @@ def test_an_explanation_shows_every_candidate_with_its_verdict() -> None:
 
 
 def test_an_explanation_names_the_guard_and_the_infeasible_target() -> None:
-    situation = steady(150_000, 10, targets=Targets(recovery=50.0), since_rescale=5.0)
+    situation = steady(150_000, 10, targets=Targets(recovery=50.0), live=False, since_rescale=5.0)
     lines = explained(situation, decide(situation, policy_named("sluice")))
     assert any("kept from it by cool-down: rescaled 5 s ago" in line for line in lines)
     assert any("smallest recovery target that can be kept" in line for line in lines)
