@@ -2,6 +2,7 @@
 
     negative, not finite          no measurement: a counter was reset, or a scrape failed
     later than now                no measurement: the clock was set back
+    zeros before the first row    no load: a stream that begins is no surprise to whoever forecasts it
     several in one step           their mean, at their mean time
     steps without any             a straight line over the gap; `known` says where
     a spike of a few steps        replaced by a straight line if the level returns after it (Hampel, 1974)
@@ -103,7 +104,8 @@ def _measurements(history: Iterable[tuple[float, float]]) -> tuple[Values, Value
     valid[valid] &= samples[valid, 1] <= FASTEST
     samples = samples[valid]
     ordered = samples[np.argsort(samples[:, 0], kind="stable")]
-    return ordered[:, 0], ordered[:, 1]
+    begun = ordered[np.argmax(ordered[:, 1] > 0) :] if ordered.size else ordered
+    return begun[:, 0], begun[:, 1]
 
 
 def _means(times: Values, rates: Values, places: Values) -> tuple[Values, Values]:

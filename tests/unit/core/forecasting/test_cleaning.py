@@ -30,6 +30,13 @@ def test_clean_samples_stay_as_they_are() -> None:
     assert result.end == 0
 
 
+def test_before_the_first_row_there_was_no_load() -> None:
+    result = cleaned(minutes(0, 0, 0, 0, 100, 120, 0, 110, 90))
+    assert result.values.tolist() == [100, 120, 0, 110, 90]
+    assert cleaned(minutes(0, 0, 0)).values.tolist() == [0, 0, 0]
+    assert isinstance(clean(minutes(0, 0, 0, 100, 120), 60), NoData)
+
+
 def test_the_order_and_repetition_of_samples_do_not_matter() -> None:
     ordered = minutes(*range(100, 140))
     shuffled = ordered + ordered[5:9]
