@@ -122,7 +122,7 @@ QUERY_METRICS = (
     QueryMetric(
         "sluice_query_arrival_rows_per_second",
         GAUGE,
-        "Growth of the sources over the last minute, from their newest offsets",
+        "Growth of the sources over the last 15 s, or between two triggers, from their newest offsets",
         lambda record, _: record.arrival_rows_per_second(),
     ),
     QueryMetric(

@@ -42,7 +42,7 @@ QUERY_METRICS = (
     ),
     _query.gauge(
         "sluice_query_arrival_rows_per_second",
-        "Growth of the sources over the last minute, from their newest offsets",
+        "Growth of the sources over the last 15 s, or between two triggers, from their newest offsets",
     ),
     _query.gauge(
         "sluice_query_backlog_rows",
