@@ -152,7 +152,7 @@ def _page(kept: Kept, plant: Plant | NoData, pairs: Mapping[str, Pair]) -> str:
     )
     return (
         f"# The closed loop, on a cluster and in the lab\n\n{method}\n\n{page.table(scene, pairs)}\n\n{notes}\n\n"
-        f"Load: {scene.trace} (mean, swing and period) for {scene.minutes:g} min; {_strikes(scene)}. "
+        f"Load: {scene.trace} (lowest, highest and period) for {scene.minutes:g} min; {_strikes(scene)}. "
         f"Settings: {_settings(scene)}.\n\n{_taken(kept)}\n"
     )
 

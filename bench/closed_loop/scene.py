@@ -11,9 +11,9 @@ EXECUTOR_KILLED, DRIVER_KILLED = "executor killed", "driver killed"
 EXECUTORS_KILLED = "all executors killed"
 
 STRIKES: Mapping[str, float] = {
-    EXECUTOR_KILLED: 0.125,
-    DRIVER_KILLED: 0.45,
-    EXECUTORS_KILLED: 0.75,
+    EXECUTOR_KILLED: 0.25,
+    DRIVER_KILLED: 0.575,
+    EXECUTORS_KILLED: 0.875,
 }
 """Faults of `e2e.faults.catalogue`, and at which share of the load.
 
@@ -78,9 +78,8 @@ class Scene:
 
     @property
     def trace(self) -> str:
-        """The load, as the generator is told of it."""
-        mean, swing = (self.highest + self.lowest) / 2, (self.highest - self.lowest) / 2
-        return f"sine:{mean:g},{swing:g},{self.seconds / self.cycles:g}"
+        """The load, as the generator is told of it: it begins low, as nothing arrives before."""
+        return f"swell:{self.lowest:g},{self.highest:g},{self.seconds / self.cycles:g}"
 
     def rate(self, at: float) -> float:
         """Rows per second at a moment; none before the load began, or after its end."""

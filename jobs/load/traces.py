@@ -1,7 +1,8 @@
 """Rates over time, and the moments at which numbered records are due; pure, without a clock.
 
-constant:RATE                   sine:MEAN,AMPLITUDE,PERIOD      ramp:FROM,TO,SECONDS (then TO)
-spike:BASE,PEAK,AT,DURATION     file:PATH.csv (second,rate per line; straight lines between, then the last rate)
+constant:RATE                   sine:MEAN,AMPLITUDE,PERIOD      swell:LOWEST,HIGHEST,PERIOD
+ramp:FROM,TO,SECONDS (then TO)  spike:BASE,PEAK,AT,DURATION
+file:PATH.csv (second,rate per line; straight lines between, then the last rate)
 """
 
 import bisect
@@ -46,6 +47,12 @@ def sine(mean: float, amplitude: float, period: float) -> Trace:
     return lambda elapsed: max(0.0, mean + amplitude * math.sin(2 * math.pi * elapsed / period))
 
 
+def swell(lowest: float, highest: float, period: float) -> Trace:
+    """Rise smoothly from the lowest rate to the highest and fall again, once in a period."""
+    mean, swing = (highest + lowest) / 2, (highest - lowest) / 2
+    return lambda elapsed: mean - swing * math.cos(2 * math.pi * elapsed / period)
+
+
 def ramp(start: float, end: float, seconds: float) -> Trace:
     return lambda elapsed: start + (end - start) * min(elapsed / seconds, 1.0)
 
@@ -79,6 +86,7 @@ def from_points(points: list[tuple[float, float]]) -> Trace:
 _KINDS: dict[str, tuple[Callable[..., Trace], int]] = {
     "constant": (constant, 1),
     "sine": (sine, 3),
+    "swell": (swell, 3),
     "ramp": (ramp, 3),
     "spike": (spike, 4),
 }
@@ -145,6 +153,7 @@ def _example(kind: str) -> str:
     return {
         "constant": "constant:500",
         "sine": "sine:1000,400,600",
+        "swell": "swell:600,1400,600",
         "ramp": "ramp:100,900,300",
         "spike": "spike:200,1500,120,60",
     }[kind]

@@ -95,9 +95,9 @@ def test_as_many_rows_as_waited_before_are_usual() -> None:
 
 def test_rows_that_come_and_go_with_batches_are_usual_at_their_highest() -> None:
     def waiting(at: float) -> float:
-        return 30_000.0 if 1000 < at <= 1050 else 1_000.0 * (at // 5 % 4)
+        return 30_000.0 if 1300 < at <= 1350 else 1_000.0 * (at // 5 % 4)
 
-    assert figures.recovery_seconds(steady(waiting=waiting), SCENE, 1000) == 55
+    assert figures.recovery_seconds(steady(waiting=waiting), SCENE, 1300) == 55
 
 
 def test_a_recovery_whose_end_is_not_seen_has_no_length() -> None:
@@ -157,8 +157,8 @@ def test_several_runs_as_one_are_their_means_and_the_middle_of_their_recoveries(
 
 def test_the_status_tells_of_the_drivers_loss_that_was_near_the_failure() -> None:
     aways = (
-        Away(cause="Rescale", began=1081.0, first_batch=30.0, caught_up=40.0),
-        Away(cause="DriverLoss", began=1082.0, first_batch=60.0, caught_up=90.0),
+        Away(cause="Rescale", began=1381.0, first_batch=30.0, caught_up=40.0),
+        Away(cause="DriverLoss", began=1382.0, first_batch=60.0, caught_up=90.0),
     )
     run = measurement(aways=aways)
     killed = next(one for one in run.struck if one.fault == "driver killed")
