@@ -175,12 +175,15 @@ class Course:
         know_absence(self.watcher, cause, at)
 
     def _notice_lost_executors(self, before: Sight | None, at: float) -> None:
-        """Fewer than were asked for, where all were there before."""
-        assert self.sight is not None
-        if before is None or before.incarnation != self.sight.incarnation:
+        """Fewer than were asked for, or others, where all were there before: a pod is replaced within one look."""
+        now = self.sight
+        assert now is not None
+        if before is None or before.incarnation != now.incarnation:
             return
         asked = self.watcher.executors
-        if before.scrape.running == asked > self.sight.scrape.running:
+        # An agent that does not tell who is there has not lost them all.
+        gone = before.staff - now.staff if now.staff else frozenset()
+        if before.scrape.running == asked and (gone or now.scrape.running < asked):
             self.watcher.failed(Cause.EXECUTOR_LOSS, at)
 
     def _know_slots(self, job: StreamJob, report: AgentReport) -> None:

@@ -17,7 +17,7 @@ from sluice.core.recoveries import Cause, Recoveries
 from sluice.core.resizing import Resize
 from sluice.services.courses import Course
 from tests.support.courses import course, decided
-from tests.support.jobs import NOW, job, report
+from tests.support.jobs import NOW, job, report, work
 
 NOTHING = Foreseen()
 
@@ -65,6 +65,33 @@ def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves
     assert seen.watcher.experience.models.downtimes.start == 20.0
     seen.hear(job(), report(at=NOW + timedelta(minutes=2), incarnation=2, start=14.0))
     assert seen.watcher.experience.models.downtimes.start == 14.0
+
+
+def seen_to_have(*staff: tuple[str, ...], asked: int = 2) -> Course:
+    """A course that has looked each half minute, and saw these executors."""
+    seen = course(executors=asked)
+    for place, ids in enumerate(staff):
+        at = NOW + timedelta(seconds=30 * place)
+        told = tuple(work(id) for id in ids) if ids else None
+        seen.hear(job(), report(at=at, registered=len(ids) or asked, work=told))
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("staff", "is_noticed"),
+    [
+        pytest.param([("1", "2"), ("1",)], True, id="one is missing"),
+        pytest.param([("1", "2"), ("1", "3")], True, id="one was replaced between two looks"),
+        pytest.param([("1", "2"), ("2", "1")], False, id="the same"),
+        pytest.param([("1",), ("1", "2")], False, id="one has come that was asked for"),
+        pytest.param([("1", "2", "3"), ("1", "3")], False, id="one has gone that was too many"),
+        pytest.param([("1", "2"), ()], False, id="nobody tells"),
+    ],
+)
+def test_an_executor_that_is_gone_without_being_asked_to_was_lost(
+    staff: list[tuple[str, ...]], is_noticed: bool
+) -> None:
+    assert seen_to_have(*staff).watcher.recovering is is_noticed
 
 
 def rescaled() -> Course:

@@ -25,6 +25,8 @@ class Sight:
     upto: float = 0.0
     """The end of the newest batch, by the driver's clock."""
     executor_seconds: float | None = None
+    staff: frozenset[str] = frozenset()
+    """The executors that can be given tasks, by their ids; none where the agent does not tell."""
 
 
 def look(report: AgentReport, before: Sight | None, *, percentile: float, cores: int) -> Sight:
@@ -50,6 +52,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
         incarnation=report.incarnation,
         upto=max((batch.end for batch in batches), default=before.upto if before else 0.0),
         executor_seconds=report.executor_seconds,
+        staff=frozenset(one.id for one in report.work or ()),
     )
 
 
