@@ -14,6 +14,9 @@ from statistics import fmean, median
 RATIO = 2.0
 """Two clusters are always found. Overload means latencies of at least twice the normal ones on average."""
 
+LEAST_OVERLOADED = 2
+"""One latency alone is an accident, such as a batch that lost its executor; an overload is measured again."""
+
 LEAST_UNIT = 0.02
 """The unit is never smaller than 2 % of the median. Where the fastest batches are alike, the percentile alone would
 make a large distance of each little one."""
@@ -58,9 +61,9 @@ def overload_boundary(latencies: Sequence[float]) -> float:
     centre = median(ordered)
     unit = max(_first_percentile(ordered) - ordered[0], LEAST_UNIT * centre)
     clusters = two_means(scaled(ordered, centre, unit))
-    if clusters is None or fmean(ordered[clusters.count :]) < RATIO * fmean(
-        ordered[: clusters.count]
-    ):
+    if clusters is None or len(ordered) - clusters.count < LEAST_OVERLOADED:
+        return math.inf
+    if fmean(ordered[clusters.count :]) < RATIO * fmean(ordered[: clusters.count]):
         return math.inf
     return centre + unit * math.exp(clusters.middle)
 

@@ -60,6 +60,7 @@ def test_5_12_the_order_of_the_latencies_does_not_matter() -> None:
         pytest.param([1.0] * 9, id="equal"),
         pytest.param([0.0] * 9, id="zero"),
         pytest.param([1.0, 1.2, 0.9, 1.1, 1.5, 1.4], id="alike"),
+        pytest.param([3.5, 3.7, 3.8, 12.5], id="one accident"),
     ],
 )
 def test_latencies_that_are_alike_are_all_normal(calm: list[float]) -> None:
