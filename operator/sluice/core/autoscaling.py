@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from sluice.core import failures
 from sluice.core.application import StreamJob
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.guards import Settings
@@ -49,6 +50,11 @@ def terms_of(job: StreamJob, report: AgentReport | None) -> Terms:
 def percentile_of(job: StreamJob) -> float:
     """The share of the records by whose latency is decided."""
     return job.latency.percentile if job.latency else PERCENTILE
+
+
+def pause_of(job: StreamJob) -> float:
+    """The seconds after which a driver that was lost is started again, if it is the first failure in a row."""
+    return failures.backoff(job.restart, 1, job.uid).total_seconds()
 
 
 def policy_of(job: StreamJob, models: Models) -> Policy:

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from sluice.core.autoscaling import pause_of
 from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Forecast, Models
+from sluice.core.failures import backoff
 from sluice.core.foreseen import AHEAD, Band, Foreseen, foreseen, likely_recovery
 from sluice.core.modelling.downtime import Cause, Downtimes
 from sluice.core.series import NoData
+from tests.support.jobs import job
 from tests.unit.core.deciding.situations import MODELS, PER_EXECUTOR, flat, steady
 
 
@@ -76,6 +79,15 @@ def test_a_job_that_starts_quickly_is_likely_to_recover_quickly_before_it_has_lo
     assert recovery(models=started) == recovery(
         models=replace(MODELS, downtimes=Downtimes().with_observation(Cause.DRIVER_LOSS, 25.0))
     )
+
+
+def test_a_likely_recovery_has_the_pause_that_is_declared() -> None:
+    of = job(restart={"initialBackoff": "60s"})
+    started = Downtimes().with_start(10.0)
+    declared = replace(MODELS, downtimes=started.with_pause(pause_of(of)))
+    assert 45 <= pause_of(of) == backoff(of.restart, 1, of.uid).total_seconds() <= 75
+    at_once = replace(MODELS, downtimes=started.with_pause(0.0))
+    assert recovery(models=declared) > pause_of(of) + recovery(models=at_once)
 
 
 def test_a_policy_plans_with_more_than_is_likely() -> None:

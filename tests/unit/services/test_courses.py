@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from sluice.core.autoscaling import pause_of
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.judging import Growth, Reading, Trial
@@ -92,6 +93,14 @@ def test_an_executor_that_is_gone_without_being_asked_to_was_lost(
     staff: list[tuple[str, ...]], is_noticed: bool
 ) -> None:
     assert seen_to_have(*staff).watcher.recovering is is_noticed
+
+
+def test_the_declared_pause_is_known_from_the_first_report_and_follows_the_spec() -> None:
+    seen = course()
+    for minutes, backoff in enumerate(["60s", "60s", "2s"]):
+        of = job(restart={"initialBackoff": backoff})
+        seen.hear(of, report(at=NOW + timedelta(minutes=minutes)))
+        assert seen.watcher.experience.models.downtimes.pause == pause_of(of)
 
 
 def rescaled() -> Course:

@@ -16,7 +16,7 @@ from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.overheads import fitted_overhead, measured_capacities
 from sluice.core.modelling.capacity import Capacity
-from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.downtime import Cause, Downtimes
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.series import NoData
 
@@ -71,8 +71,11 @@ class Experience:
 
     def with_start(self, seconds: float) -> "Experience":
         """What the program of the newest driver took until its first query."""
-        downtimes = self.models.downtimes.with_start(seconds)
-        return replace(self, models=replace(self.models, downtimes=downtimes))
+        return self._with_downtimes(self.models.downtimes.with_start(seconds))
+
+    def with_pause(self, seconds: float) -> "Experience":
+        """The pause after which a driver that was lost is started again."""
+        return self._with_downtimes(self.models.downtimes.with_pause(seconds))
 
     def with_batches(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         """The batches since the last time."""
@@ -123,7 +126,10 @@ class Experience:
 
     def _closed(self, outage: Outage, seconds: float) -> "Experience":
         downtimes = self.models.downtimes.with_observation(outage.cause, max(NOTICED, seconds))
-        return replace(self, models=replace(self.models, downtimes=downtimes), outage=None)
+        return replace(self._with_downtimes(downtimes), outage=None)
+
+    def _with_downtimes(self, downtimes: Downtimes) -> "Experience":
+        return replace(self, models=replace(self.models, downtimes=downtimes))
 
     def _with_steady(self, batches: Sequence[BatchReport]) -> "Experience":
         if not batches:

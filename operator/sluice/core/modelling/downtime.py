@@ -6,9 +6,11 @@ Phoebe miss its own targets: the published runs assumed 90 s where the evaluatio
 
 Until one is observed, the priors are what was measured on a small cluster with busy nodes. That is pessimistic, and
 the first observation replaces their level. Where a new driver is needed, the job's own newest start does so before:
-JVM, session, executors and the program up to its first query are the same work. What comes before the program is added.
+JVM, session, executors and the program up to its first query are the same work. What comes before the program is added:
+the pause after a failure, which the job's spec declares, and what the next pod takes.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -34,17 +36,23 @@ class Cause(StrEnum):
 
 PRIORS: Mapping[Cause, Learned] = {
     Cause.EXECUTOR_LOSS: Learned(median=25, spread=0.5),
-    Cause.DRIVER_LOSS: Learned(median=75, spread=0.4),
+    Cause.DRIVER_LOSS: Learned(median=65, spread=0.4),
     Cause.RESCALE_LIVE: Learned(median=15, spread=0.5),
     Cause.RESCALE_RESTART: Learned(median=60, spread=0.4),
 }
+"""That of a lost driver is without the pause before the next one."""
 
+PAUSE = 10.0
+"""Seconds of that pause where the job's own is not known: the default of `spec.restart.initialBackoff`."""
 
-BEFORE_START: Mapping[Cause, float] = {Cause.DRIVER_LOSS: 15, Cause.RESCALE_RESTART: 5}
-"""Seconds until the next driver's program begins. After a loss that is to see it, the pause of
-`spec.restart.initialBackoff` (10 by default), a new pod and its agent. A stop in order has no such pause, but the last
-batch and the pod end first.
+NEXT_POD = 5.0
+"""Seconds that pass besides until the next driver's program begins. After a loss the kubelet tells of the end, within a
+second or two; a pod is scheduled, its container starts, and its agent takes the Lease, which is handed over at once.
+After a stop in order the last batch and the pod have to end first.
 """
+
+STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
+"""What needs a new driver."""
 
 LONGEST_START = 3600.0
 """Seconds; a longer start is taken for an error."""
@@ -55,19 +63,29 @@ class Downtimes:
     """The seconds without processing, learned for each cause.
 
     `start` is what the newest driver's program took until its first query, if that was seen: former ones may have been
-    of another image. It speaks where a cause was not observed, and only for the median.
+    of another image. `pause` is declared: so long the next driver waits after a failure; None is not known. Both speak
+    where a cause was not observed, and only for the median.
     """
 
     causes: Mapping[Cause, Learned] = field(default_factory=lambda: dict(PRIORS))
     start: float | None = None
+    pause: float | None = None
 
     def __post_init__(self) -> None:
         if self.start is not None and not is_start(self.start):
             raise ValueError(f"{self}: a start takes 0 to {LONGEST_START} seconds")
+        if self.pause is not None and not 0 <= self.pause < math.inf:
+            raise ValueError(f"{self}: a pause takes 0 seconds or more")
 
     def with_start(self, seconds: float) -> "Downtimes":
         """The newest driver's start; what is negative, not finite or too long is none."""
         return replace(self, start=seconds) if is_start(seconds) else self
+
+    def with_pause(self, seconds: float) -> "Downtimes":
+        """The pause as it is declared now. Losses that were seen with another one say nothing of the next."""
+        is_other = self.pause is not None and self.pause != seconds
+        lost = PRIORS[Cause.DRIVER_LOSS] if is_other else self.causes[Cause.DRIVER_LOSS]
+        return replace(self, pause=seconds, causes={**self.causes, Cause.DRIVER_LOSS: lost})
 
     def with_observation(self, cause: Cause, seconds: float) -> "Downtimes":
         """One more downtime; what is not finite, or negative, is none."""
@@ -77,9 +95,20 @@ class Downtimes:
     def of(self, cause: Cause) -> Learned:
         """What is known of a cause: `estimate()` and `quantile(share)` in seconds."""
         learned = self.causes[cause]
-        if learned.observed or self.start is None or cause not in BEFORE_START:
+        if learned.observed:
             return learned
-        return replace(learned, median=BEFORE_START[cause] + self.start)
+        return replace(learned, median=self._pause(cause) + self._without_pause(cause))
+
+    def _pause(self, cause: Cause) -> float:
+        """A stop in order is followed by none."""
+        if cause is not Cause.DRIVER_LOSS:
+            return 0.0
+        return PAUSE if self.pause is None else self.pause
+
+    def _without_pause(self, cause: Cause) -> float:
+        if self.start is None or cause not in STARTING:
+            return self.causes[cause].median
+        return NEXT_POD + self.start
 
     def to_data(self) -> Data:
         """Plain data for `from_data`; the priors belong to the release and are not stored."""
@@ -88,7 +117,7 @@ class Downtimes:
             for cause, learned in self.causes.items()
             if learned.observed
         }
-        return sealed("Downtimes", VERSION, observed=observed, start=self.start)
+        return sealed("Downtimes", VERSION, observed=observed, start=self.start, pause=self.pause)
 
 
 def is_start(seconds: float) -> bool:
@@ -103,8 +132,13 @@ def from_data(data: object) -> Downtimes:
             Cause(name): PRIORS[Cause(name)].with_history(numbers)
             for name, numbers in fields["observed"].items()
         }
-        # Releases that did not learn from starts stored none.
-        start = fields.get("start")
         return Downtimes(
-            causes={**PRIORS, **observed}, start=None if start is None else float(start)
+            causes={**PRIORS, **observed},
+            # Releases that did not know of them stored none.
+            start=_seconds(fields.get("start")),
+            pause=_seconds(fields.get("pause")),
         )
+
+
+def _seconds(stored: object) -> float | None:
+    return None if stored is None else float(stored)  # type: ignore[arg-type]  # else CorruptState

@@ -90,7 +90,7 @@ def test_parameters_of_a_policy_are_stored() -> None:
         steady(forecast=NoData("too short"), since_rescale=12.3456, history=()),
         steady(targets=Targets(), live=False, notes={"level": 1 / 3}),
         steady(harms=(HARM, replace(HARM, executors=16, undone=True))),
-        steady(models=replace(MODELS, downtimes=Downtimes().with_start(20.123))),
+        steady(models=replace(MODELS, downtimes=Downtimes().with_start(20.123).with_pause(9.75))),
     ],
     ids=["steady", "grown", "young", "bare", "harmed", "started"],
 )

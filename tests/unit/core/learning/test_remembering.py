@@ -27,10 +27,11 @@ def test_what_was_stored_is_recalled() -> None:
     assert memory_of(recalled(stored(), TERMS, 2, 0.0)) == stored()
 
 
-def test_a_start_is_remembered() -> None:
-    watcher = Watcher(terms=TERMS, executors=2, experience=Experience().with_start(21.5))
+def test_a_start_and_the_pause_before_it_are_remembered() -> None:
+    known = Experience().with_start(21.5).with_pause(9.75)
+    watcher = Watcher(terms=TERMS, executors=2, experience=known)
     again = recalled(json.loads(json.dumps(memory_of(watcher))), TERMS, 2, 0.0)
-    assert again.experience.models.downtimes.start == 21.5
+    assert again.experience.models.downtimes == known.models.downtimes
 
 
 @pytest.mark.parametrize("overhead", [-1.0, math.nan, math.inf])

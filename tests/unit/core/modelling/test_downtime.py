@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice.core.modelling import accuracy, downtime
 from sluice.core.modelling.accuracy import Accuracy
-from sluice.core.modelling.downtime import BEFORE_START, PRIORS, Cause, Downtimes
+from sluice.core.modelling.downtime import NEXT_POD, PAUSE, PRIORS, Cause, Downtimes
 from sluice.core.modelling.estimates import MEMORY
 from sluice.core.modelling.load import constant_load
 from sluice.core.modelling.recovery import Never, Outage, Pace, Recovered, predicted_recovery
@@ -55,12 +55,14 @@ def test_causes_are_learned_apart() -> None:
     assert found.of(Cause.EXECUTOR_LOSS) == PRIORS[Cause.EXECUTOR_LOSS]
 
 
-@pytest.mark.parametrize("cause", [Cause.DRIVER_LOSS, Cause.RESCALE_RESTART])
+@pytest.mark.parametrize(
+    ("cause", "pause"), [(Cause.DRIVER_LOSS, PAUSE), (Cause.RESCALE_RESTART, 0)]
+)
 def test_what_needs_a_new_driver_is_likely_to_take_as_long_as_the_newest_start(
-    cause: Cause,
+    cause: Cause, pause: float
 ) -> None:
     found = Downtimes().with_start(40).with_start(12).of(cause)
-    assert found.quantile(0.5) == pytest.approx(BEFORE_START[cause] + 12)
+    assert found.quantile(0.5) == pytest.approx(pause + NEXT_POD + 12)
     assert found.estimate().observations == 0
     spread, prior = found.quantile(0.9) / found.quantile(0.5), PRIORS[cause]
     assert spread == pytest.approx(prior.quantile(0.9) / prior.quantile(0.5))
@@ -81,13 +83,40 @@ def test_once_a_loss_was_seen_starts_say_nothing_of_losses() -> None:
 def test_a_start_that_cannot_be_true_is_none(seconds: float) -> None:
     known = Downtimes().with_start(12)
     assert known.with_start(seconds) == known
-    assert Downtimes().with_start(seconds).of(Cause.DRIVER_LOSS) == PRIORS[Cause.DRIVER_LOSS]
+    assert Downtimes().with_start(seconds) == Downtimes()
 
 
-def test_what_a_release_stored_that_knew_no_starts_is_read() -> None:
-    stored = taught((Cause.EXECUTOR_LOSS, 9)).to_data()
-    del stored["start"]
-    assert downtime.from_data(stored) == taught((Cause.EXECUTOR_LOSS, 9))
+@pytest.mark.parametrize(("start", "rest"), [(None, 65), (12, NEXT_POD + 12)])
+def test_a_lost_driver_is_away_for_its_declared_pause_and_for_the_rest(
+    start: float | None, rest: float
+) -> None:
+    known = Downtimes(start=start).with_pause(60)
+    assert known.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(60 + rest)
+    unknown = Downtimes(start=start)
+    assert unknown.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(10 + rest)
+
+
+@pytest.mark.parametrize("cause", set(Cause) - {Cause.DRIVER_LOSS})
+def test_only_a_failure_is_followed_by_a_pause(cause: Cause) -> None:
+    assert Downtimes().with_pause(60).of(cause) == Downtimes().of(cause)
+
+
+def test_losses_say_nothing_any_more_when_another_pause_is_declared() -> None:
+    short = taught((Cause.DRIVER_LOSS, 20), (Cause.EXECUTOR_LOSS, 9)).with_pause(1).with_start(12)
+    assert short.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(20)
+    assert short.with_pause(1) == short
+    long = short.with_pause(60)
+    assert long.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(60 + NEXT_POD + 12)
+    assert long.of(Cause.EXECUTOR_LOSS) == short.of(Cause.EXECUTOR_LOSS)
+
+
+@pytest.mark.parametrize("missing", ["start", "pause"])
+def test_what_a_release_stored_that_knew_less_is_read(missing: str) -> None:
+    stored = taught((Cause.DRIVER_LOSS, 9)).to_data()
+    del stored[missing]
+    found = downtime.from_data(stored)
+    assert found == taught((Cause.DRIVER_LOSS, 9))
+    assert found.with_pause(60).of(Cause.DRIVER_LOSS) == found.of(Cause.DRIVER_LOSS)
 
 
 def test_a_learned_downtime_closes_the_gap_of_a_configured_one() -> None:
@@ -190,6 +219,9 @@ def test_without_both_times_there_is_nothing_to_compare(predicted: float, measur
         {"kind": "Downtimes", "version": 1, "observed": {}, "start": -1.0},
         {"kind": "Downtimes", "version": 1, "observed": {}, "start": math.nan},
         {"kind": "Downtimes", "version": 1, "observed": {}, "start": "soon"},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "pause": -1.0},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "pause": math.nan},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "pause": [1.0]},
         {"kind": "Accuracy", "version": 1, "ratios": [1.0]},
         None,
     ],
@@ -218,9 +250,11 @@ def test_more_than_the_memory_is_not_read() -> None:
     assert len(accuracy.from_data(stored).ratio.observed) == MEMORY
 
 
-@given(observations, st.floats())
-def test_what_is_stored_reads_back_equal(told: list[tuple[Cause, float]], start: float) -> None:
-    known = taught(*told).with_start(start)
+@given(observations, st.floats(), st.floats(min_value=0, allow_infinity=False))
+def test_what_is_stored_reads_back_equal(
+    told: list[tuple[Cause, float]], start: float, pause: float
+) -> None:
+    known = taught(*told).with_start(start).with_pause(pause)
     assert downtime.from_data(json.loads(json.dumps(known.to_data()))) == known
 
 
