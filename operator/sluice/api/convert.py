@@ -41,6 +41,7 @@ from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import SLICE, Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.podsecurity import template_problems
+from sluice.core.proving import RETRY
 from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
 from sluice.core.windows import Window
 from sluice.errors import InvalidSpec, Problem
@@ -131,6 +132,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         scaling=_scaling(spec.scaling),
         profiling=_profiling(spec.profiling),
         approved=metadata.get("annotations", {}).get(APPROVE),
+        retry=annotations.get(RETRY),
         not_in_force=tuple(_not_in_force(spec)),
         document=document,
         fingerprint=changes.fingerprint(document),

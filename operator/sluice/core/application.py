@@ -187,8 +187,8 @@ class StreamJob:
     tells apart what of it needs a new driver.
     `paused_by` names what keeps the operator from acting on the job.
     `objective` is None without spec.slo. `approved` is the decision that a person has approved, `drill` what the
-    annotation of a drill asks for. `not_in_force` names the declared fields that this version stores but does not act
-    upon.
+    annotation of a drill asks for, `retry` what that of another try does. `not_in_force` names the declared fields that
+    this version stores but does not act upon.
     """
 
     key: JobKey
@@ -213,6 +213,7 @@ class StreamJob:
     scaling: Scaling = field(default_factory=Scaling)
     profiling: Profiling = field(default_factory=Profiling)
     approved: str | None = None
+    retry: str | None = None
     not_in_force: tuple[str, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
     fingerprint: str = ""

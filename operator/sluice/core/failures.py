@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sluice.core import hints
 from sluice.core.application import RestartPolicy, StreamJob
 from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.proving import Rollback
 from sluice.core.record import Failure, Record
 from sluice.core.recoveries import Cause
 
@@ -47,10 +48,13 @@ def counted(
 def _tried(job: StreamJob, record: Record, failure: Failure, now: datetime) -> Record:
     """What the failure means for the trial of a new spec; going back to the last good one waits for nothing."""
     before = record.proving
+    rollback = Rollback(
+        generation=job.generation, why=failure.message, incarnation=failure.incarnation
+    )
     if failure.reason in _HINDRANCES:
-        after = before.hindered(job, failure.message, now)
+        after = before.hindered(job, rollback, now)
     else:
-        after = before.failed(job, failure.message, is_last=record.gave_up)
+        after = before.failed(job, rollback, is_last=record.gave_up)
     if after.rollback != before.rollback:
         record = record.forgiven()
     return replace(record, proving=after)

@@ -4,9 +4,11 @@
     each of its queries goes on, a batch is committed -> it is the good one from now on
     two of its drivers ended unasked, or its pod could
     not start for spec.restart.rollbackAfter -------> the next driver has the good spec, once for each generation
+    a person asks for another try of it ------------> the next driver has it, and its trial begins anew
 
 Specs are told apart by the fingerprint of what needs a restart. What the good one says is kept elsewhere; here is
 only what of it must be known to decide. A moved checkpoint is never moved back: that would be a migration, unasked.
+Nor is a spec tried again unasked: nobody here can see that the image is there by now, or the quota.
 """
 
 from dataclasses import dataclass, replace
@@ -14,6 +16,11 @@ from datetime import datetime, timedelta
 
 from sluice.core.application import StreamJob
 from sluice.core.observations import AgentReport
+
+RETRY = "sluice.dev/retry"
+"""The annotation that asks for another try; its value is the incarnation after which the spec was given up. So it is
+good for one try, and none that was asked for before.
+"""
 
 TRIES = 2
 """Failures in a row after which a spec that never worked is given up."""
@@ -39,10 +46,11 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollback:
-    """The generation that was given up, and why."""
+    """The generation that was given up, why, and the incarnation of its last driver; 0 is not known."""
 
     generation: int
     why: str
+    incarnation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +64,13 @@ class Proving:
     def is_rolled_back(self, generation: int) -> bool:
         """Whether the good spec is in force instead of this generation's."""
         return self.rollback is not None and self.rollback.generation == generation
+
+    def retried(self, job: StreamJob) -> "Proving":
+        """Nothing was given up if a person asks for another try."""
+        rollback = self.rollback
+        if rollback is None or rollback.generation != job.generation:
+            return self
+        return Proving(good=self.good) if job.retry == str(rollback.incarnation) else self
 
     def started(self, job: StreamJob, now: datetime) -> "Proving":
         """A driver of this spec is about to start."""
@@ -76,18 +91,18 @@ class Proving:
         )
         return Proving(good=good) if good != self.good or self.trial else self
 
-    def failed(self, job: StreamJob, why: str, *, is_last: bool) -> "Proving":
+    def failed(self, job: StreamJob, rollback: Rollback, *, is_last: bool) -> "Proving":
         """A driver of this spec has ended unasked; `is_last` says that no other one of it is going to be started."""
         if self.trial is None or self.trial.generation != job.generation:
             return self
         trial = replace(self.trial, failures=self.trial.failures + 1)
         proving = replace(self, trial=trial)
-        return proving._given_up(job, why) if is_last or trial.failures >= TRIES else proving
+        return proving._given_up(job, rollback) if is_last or trial.failures >= TRIES else proving
 
-    def hindered(self, job: StreamJob, why: str, now: datetime) -> "Proving":
+    def hindered(self, job: StreamJob, rollback: Rollback, now: datetime) -> "Proving":
         """A driver of this spec cannot start."""
         due = self.due(job)
-        return self._given_up(job, why) if due is not None and due <= now else self
+        return self._given_up(job, rollback) if due is not None and due <= now else self
 
     def due(self, job: StreamJob) -> datetime | None:
         """When a driver that cannot start is given up; None if there is nothing to go back to."""
@@ -102,10 +117,8 @@ class Proving:
             return False
         return self.good is not None and self.good.checkpoint != job.checkpoint_location
 
-    def _given_up(self, job: StreamJob, why: str) -> "Proving":
-        if not self._may_go_back(job):
-            return self
-        return Proving(good=self.good, rollback=Rollback(generation=job.generation, why=why))
+    def _given_up(self, job: StreamJob, rollback: Rollback) -> "Proving":
+        return Proving(good=self.good, rollback=rollback) if self._may_go_back(job) else self
 
     def _may_go_back(self, job: StreamJob) -> bool:
         is_wanted = job.restart.rollback_after > timedelta(0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from sluice.core.application import StreamJob
 from sluice.core.changes import NO_CHANGE, Change
 from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim
@@ -125,6 +126,11 @@ class Record:
     def forgiven(self) -> "Record":
         """No failures in a row: the driver has proved itself, or the spec has changed."""
         return replace(self, failures=0, next_start=None, gave_up=False)
+
+    def retried(self, job: StreamJob) -> "Record":
+        """The spec that was given up, as one that is declared anew, if a person asks for another try."""
+        proving = self.proving.retried(job)
+        return self if proving is self.proving else replace(self.forgiven(), proving=proving)
 
     def inherits(self, checkpoint: str) -> bool:
         """Whether the last driver is known to be dead, so that the next one may have its Lease at once."""

@@ -9,6 +9,7 @@ from sluice.core.conditions import Claim, Condition, fails, holds, unknown
 from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.news import told_of_rollback
 from sluice.core.observations import Observed
+from sluice.core.proving import RETRY
 from sluice.core.record import Record
 from sluice.core.resizing import Resize
 from sluice.core.steps import Verdict
@@ -50,7 +51,7 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     """Whether what runs is what the spec says, or why not, and what follows."""
     kind, record, change = Condition.SPEC_APPLIED, verdict.record, verdict.record.change
     if record.proving.is_rolled_back(job.generation):
-        return fails(kind, "RolledBack", told_of_rollback(record))
+        return fails(kind, "RolledBack", _told_of_rollback(job, record))
     if record.proving.refuses(job):
         return fails(kind, "RollbackRefused", _told_of_refusal(job, record))
     if moves_checkpoint(job, record):
@@ -102,6 +103,14 @@ def _told_of_resize(resize: Resize, verdict: Verdict, seen: Observed) -> tuple[s
     told = f"The executors that run are given other CPU ({resize.share}), without a restart"
     obstacles = [one.obstacle for one in seen.executors if one.obstacle is not None]
     return "Resizing", f"{told}: {obstacles[0][0]}: {obstacles[0][1]}" if obstacles else f"{told}."
+
+
+def _told_of_rollback(job: StreamJob, record: Record) -> str:
+    rollback = record.proving.rollback
+    assert rollback is not None
+    named = f"{job.key.name} -n {job.key.namespace}"
+    retry = f"kubectl annotate sj {named} {RETRY}={rollback.incarnation} --overwrite"
+    return f"{told_of_rollback(record)} To try it as it is: {retry}."
 
 
 def _told_of_refusal(job: StreamJob, record: Record) -> str:

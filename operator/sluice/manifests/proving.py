@@ -30,7 +30,12 @@ def told(proving: Proving) -> Json:
             "since": moment_text(trial.since),
             "failures": trial.failures,
         },
-        "rollback": rollback and {"generation": rollback.generation, "reason": rollback.why},
+        "rollback": rollback
+        and {
+            "generation": rollback.generation,
+            "reason": rollback.why,
+            "incarnation": rollback.incarnation,
+        },
     }
 
 
@@ -66,7 +71,12 @@ def _trial(told: Mapping[str, Any]) -> Trial | None:
 def _rollback(told: Mapping[str, Any]) -> Rollback | None:
     if "generation" not in told:
         return None
-    return Rollback(generation=told["generation"], why=told.get("reason", ""))
+    return Rollback(
+        generation=told["generation"],
+        why=told.get("reason", ""),
+        # Releases that tried no spec again stored none.
+        incarnation=told.get("incarnation", 0),
+    )
 
 
 def last_good(job: StreamJob) -> Json:

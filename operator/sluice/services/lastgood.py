@@ -65,6 +65,7 @@ class LastGood:
         if isinstance(declared, InvalidSpec):
             is_left_alone = good is None or self._has_driver(key)
             return record, declared if is_left_alone else self._read(key, good or {})
+        record = record.retried(declared)
         if not record.proving.is_rolled_back(declared.generation):
             return record, declared
         if good is None:

@@ -94,7 +94,9 @@ def test_a_spec_is_given_up_after_two_failures_and_the_next_start_waits_for_noth
     once = after_failures(changed(), 1)
     assert once.proving.rollback is None
     twice = after_failures(changed(), 2)
-    assert twice.proving.rollback == Rollback(generation=5, why="exit code 1: boom")
+    assert twice.proving.rollback == Rollback(
+        generation=5, why="exit code 1: boom", incarnation=twice.incarnation
+    )
     assert twice.proving.good == GOOD
     back = replace(changed(), fingerprint=OLD.fingerprint)
     assert isinstance(look(back, twice, Observed(), after=3660).step, StartDriver)
@@ -205,4 +207,49 @@ def test_a_rollback_is_told_with_the_failure_and_the_generation_in_force() -> No
         assert part in told.message
     (told_once,) = [item for item in news(before, after) if item.reason == "RolledBack"]
     assert told_once.is_warning
-    assert told_once.message == told.message
+    assert told.message.startswith(told_once.message)
+
+
+def asked(record: Record, retry: object = None) -> StreamJob:
+    """Generation 5, and a person asks for another try as the condition says, or by another number."""
+    told = applied(changed(), record).message.partition("sluice.dev/retry=")[2].split()[0]
+    return changed(annotations={"sluice.dev/retry": told if retry is None else str(retry)})
+
+
+def test_a_spec_that_was_given_up_is_tried_again_as_it_is_if_a_person_asks() -> None:
+    given_up = replace(after_failures(changed(), 2), gave_up=True, failures=3)
+    of = asked(given_up)
+    again = started(of, given_up.retried(of))
+    assert again.proving.trial is not None
+    assert not again.proving.is_rolled_back(5)
+    assert (again.gave_up, again.failures) == (False, 0)
+    runs = Observed(driver=driver(of, incarnation=again.incarnation), report=report())
+    good = look(of, again, runs).record.proving.good
+    assert good is not None
+    assert good.generation == 5
+
+
+def test_who_asks_for_another_try_is_given_one() -> None:
+    given_up = after_failures(changed(), 2)
+    of = asked(given_up)
+    twice = after_failures(of, 2, given_up.retried(of))
+    assert twice.proving.is_rolled_back(5)
+    assert twice.retried(of) == twice
+    assert twice.retried(asked(twice)) != twice
+
+
+@pytest.mark.parametrize("retry", ["", "true", "0", "5", "9999"])
+def test_another_number_than_that_of_the_condition_asks_for_nothing(retry: str) -> None:
+    record = after_failures(changed(), 2)
+    assert record.retried(asked(record, retry)) == record
+
+
+def test_a_try_of_another_generation_is_not_asked_for_again() -> None:
+    record = after_failures(changed(), 2)
+    assert record.retried(replace(asked(record), generation=6)) == record
+
+
+def test_what_a_former_release_has_given_up_can_be_tried_again() -> None:
+    rollback = Rollback(generation=5, why="exit code 1: boom")
+    record = replace(RAN, proving=Proving(good=GOOD, rollback=rollback))
+    assert not record.retried(asked(record)).proving.is_rolled_back(5)

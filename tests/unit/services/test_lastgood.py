@@ -166,6 +166,51 @@ async def test_a_further_change_is_tried() -> None:
         assert condition(here.cluster, "SpecApplied")["reason"] != "RolledBack"
 
 
+async def asks_again(here: World) -> None:
+    """A person does what the condition tells to do."""
+    told = condition(here.cluster, "SpecApplied")["message"]
+    asked = told.partition("sluice.dev/retry=")[2].split()[0]
+    await here.declare(generation=2, application=BROKEN, annotations={"sluice.dev/retry": asked})
+    await settles(here)
+    here.gone()
+    await settles(here)
+
+
+@in_virtual_time
+async def test_the_same_spec_is_tried_again_if_a_person_asks_and_is_good_if_it_works() -> None:
+    async with world() as here:
+        await rolled_back(here)
+        here.runs()
+        await settles(here)
+        await asks_again(here)
+        assert image(here.cluster) == "shop/clicks:broken"
+        assert condition(here.cluster, "SpecApplied")["reason"] != "RolledBack"
+        here.runs()
+        await settles(here)
+        await here.answers(report(incarnation=here.cluster.status()["incarnation"]))
+        await settles(here)
+        assert here.cluster.status()["proving"]["good"]["generation"] == 2
+        assert "rollback" not in here.cluster.status()["proving"]
+
+
+@in_virtual_time
+async def test_one_try_is_made_for_each_time_that_a_person_asks_also_by_a_successor() -> None:
+    async with world() as here:
+        await rolled_back(here)
+        await asks_again(here)
+        assert image(here.cluster) == "shop/clicks:broken"
+        await fails(here)
+        await fails(here)
+        assert image(here.cluster) == "shop/clicks:1"
+        assert condition(here.cluster, "SpecApplied")["reason"] == "RolledBack"
+    async with world(here.cluster) as successor:
+        successor.watch()
+        await settles(successor)
+        assert image(here.cluster) == "shop/clicks:1"
+        await asks_again(successor)
+        assert image(here.cluster) == "shop/clicks:broken"
+
+
 @in_virtual_time
 async def test_a_good_spec_that_somebody_deleted_is_not_gone_back_to() -> None:
     async with world() as here:

@@ -157,6 +157,10 @@ class RollbackStatus(Model):
 
     generation: int = Field(description="Its generation.")
     reason: str = Field("", description="Why it was given up.")
+    incarnation: int = Field(
+        0,
+        description="Of its last driver: the value of the annotation sluice.dev/retry that asks for another try.",
+    )
 
 
 class ProvingStatus(Model):
