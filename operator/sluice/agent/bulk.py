@@ -82,8 +82,15 @@ class Functions:
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
         self._invoke = jvm.java.lang.invoke
-        self._class = jvm.java.lang.Class.forName
-        self._primitives = {"int": jvm.java.lang.Integer.TYPE, "long": jvm.java.lang.Long.TYPE}
+        java = jvm.java.lang
+        # Java finds a connector that came with `spark.jars` only where Spark looks for it.
+        self._loader = java.Thread.currentThread().getContextClassLoader()
+        self._for_name = java.Class.forName
+        self._primitives = {
+            "int": java.Integer.TYPE,
+            "long": java.Long.TYPE,
+            "boolean": java.Boolean.TYPE,
+        }
         self._lookup = self._invoke.MethodHandles.publicLookup()
 
     def of_instance(self, owner: str, name: str, result: str) -> Any:
@@ -127,19 +134,19 @@ class Functions:
         return (
             self.static(bits, "valueOf", bits, "[B"),
             self.method(bits, "stream", ints),
-            self._with_second(each, at_place),
+            self.with_arguments(each, 1, at_place),
         )
 
     def mapped(self, function: Any) -> Any:
         """Make the link that puts a function over a stream."""
         over = self.method(_STREAM, "map", _STREAM, "java.util.function.Function")
-        return self._with_second(over, function)
+        return self.with_arguments(over, 1, function)
 
     def joined(self, between: str) -> Any:
         """Make the link that makes one text of a stream of texts."""
         collector = self._jvm.java.util.stream.Collectors.joining(between)
         collect = ("collect", "java.lang.Object", "java.util.stream.Collector")
-        return self._with_second(self.method(_STREAM, *collect), collector)
+        return self.with_arguments(self.method(_STREAM, *collect), 1, collector)
 
     def function(self, handle: Any) -> Any:
         """Make a function of a handle with one parameter."""
@@ -149,21 +156,31 @@ class Functions:
         """Make a supplier of a handle without parameters."""
         return self._proxy("java.util.function.Supplier", handle)
 
-    def _with_second(self, handle: Any, value: Any) -> Any:
-        values = self._jvm.java.lang.reflect.Array.newInstance(self._class("java.lang.Object"), 1)
-        values[0] = value
-        return self._invoke.MethodHandles.insertArguments(handle, 1, values)
+    def failing(self, handle: Any) -> Any:
+        """Make a function of Spark's, with a `call` whose errors come as they are; one of Java's wraps most of them."""
+        return self._proxy("org.apache.spark.api.java.function.Function", handle)
+
+    def with_arguments(self, handle: Any, place: int, *values: Any) -> Any:
+        """Give a handle the values of its parameters from a place on."""
+        given = self._array("java.lang.Object", values)
+        return self._invoke.MethodHandles.insertArguments(handle, place, given)
 
     def _shape(self, result: str, parameters: Sequence[str]) -> Any:
-        shape = self._invoke.MethodType.methodType(self._type(result))
-        for place, parameter in enumerate(parameters):
-            one = self._jvm.java.lang.reflect.Array.newInstance(self._class("java.lang.Class"), 1)
-            one[0] = self._type(parameter)
-            shape = shape.insertParameterTypes(place, one)
-        return shape
+        types = [self._type(parameter) for parameter in parameters]
+        given = self._array("java.lang.Class", types)
+        return self._invoke.MethodType.methodType(self._type(result), given)
+
+    def _array(self, of: str, values: Sequence[Any]) -> Any:
+        array = self._jvm.java.lang.reflect.Array.newInstance(self._class(of), len(values))
+        for place, value in enumerate(values):
+            array[place] = value
+        return array
 
     def _type(self, name: str) -> Any:
         return self._primitives[name] if name in self._primitives else self._class(name)
+
+    def _class(self, name: str) -> Any:
+        return self._for_name(name, True, self._loader)
 
     def _proxy(self, interface: str, handle: Any) -> Any:
         return self._invoke.MethodHandleProxies.asInterfaceInstance(self._class(interface), handle)

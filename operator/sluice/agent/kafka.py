@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from sluice.agent import offsets
+from sluice.agent.bulk import Functions
 
 _DEADLINE_MILLISECONDS = 5000
 _NEVER = 253_402_300_799.0
@@ -37,14 +38,12 @@ class OffsetsByTime:
         self._reader = package.KafkaOffsetReaderAdmin(
             _field(users, "consumerStrategy"), parameters, _one_attempt(jvm), "sluice-agent"
         )
+        self._answer = _answering(Functions(jvm), self._reader)
         self._source = source
 
     def at(self, instant: float) -> dict[str, int]:
         """Return each partition's first offset that is not older; its end if there is none."""
-        milliseconds = int(instant * 1000)
-        # Neither a start nor a strategy: a partition without such a record gives its end.
-        answer = self._reader.fetchGlobalTimestampBasedOffsets(milliseconds, False, None)
-        return offsets.by_partition(self._source, answer.json())
+        return offsets.by_partition(self._source, self._answer.call(int(instant * 1000)))
 
     def ends(self) -> dict[str, int]:
         """Return where each partition ends now."""
@@ -53,6 +52,18 @@ class OffsetsByTime:
     def close(self) -> None:
         """Close the client."""
         self._reader.close()
+
+
+def _answering(functions: Functions, reader: Any) -> Any:
+    """Make a function from milliseconds to the JSON of offsets: one call, which leaves no object to be released."""
+    package, strategy = "org.apache.spark.sql.kafka010", "scala.Enumeration$Value"
+    owner, offset = f"{package}.KafkaOffsetReaderAdmin", f"{package}.KafkaSourceOffset"
+    name = "fetchGlobalTimestampBasedOffsets"
+    ask = functions.method(owner, name, offset, "long", "boolean", strategy).bindTo(reader)
+    # Neither a start nor a strategy: a partition without such a record gives its end.
+    end_if_none = functions.with_arguments(ask, 1, False, None)
+    text = functions.method(offset, "json", "java.lang.String")
+    return functions.failing(functions.chain(end_if_none, text))
 
 
 def _stream(query: Any, source: str) -> Any:
