@@ -137,12 +137,12 @@ def test_an_instant_near_a_known_one_is_known(age: float, spacing: float, knows:
 def test_instants_that_later_rows_do_not_need_are_dropped() -> None:
     known = timeline((0, {"a": 100}), (1, {"a": 60}), (2, {"a": 50}), (3, {"a": 40}))
 
-    assert known.from_batch_on(batch(a=(0, 55))).instants == (NOW - 2, NOW - 1, NOW)
+    assert known.behind({"a": 55}).instants == (NOW - 2, NOW - 1, NOW)
 
 
 def test_a_long_backlog_keeps_its_ends_in_little() -> None:
     known = timeline(*((float(age), {"a": 10_000 - age}) for age in range(2000)))
-    kept = known.from_batch_on(batch(a=(0, 10)))
+    kept = known.behind({"a": 10})
 
     assert len(kept.instants) <= 2000 * 3 // 4
     assert (kept.instants[0], kept.instants[-1]) == (NOW - 1999, NOW)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from sluice.agent.histogram import LONG_BOUNDS, Histogram
-from sluice.agent.latency import Committed, Timing
+from sluice.agent.latency import Committed, Latency, Timing
 from sluice.agent.records import Look, Record
 from sluice.agent.timing import (
     LOOK_SECONDS,
@@ -18,9 +18,14 @@ from sluice.agent.timing import (
 from tests.agent.building import kafka, trigger
 
 SOURCE = "KafkaV2[Subscribe[orders]]"
+MANY = [f"run-{number}" for number in range(1, 21)]
 
 
-@dataclass
+def record_of(run: str) -> Record:
+    return Record(label=run, name=run, id=run, run_id=run, started_at=0)
+
+
+@dataclass(eq=False)
 class Topic:
     """Partitions as lists of timestamps, asked as Kafka is asked: the first that is not older."""
 
@@ -46,19 +51,27 @@ class Topic:
 
 
 class Driver:
-    """A timekeeper with its clock, one query on a topic, and the timings and looks that it gave."""
+    """A timekeeper with its clock, queries that each read a topic, and the timings and looks that it gave."""
 
-    def __init__(self, topic: Topic, opened: Callable[[], Topic] | None = None) -> None:
+    def __init__(self, topic: Topic, opened: Callable[[str, str], Topic] | None = None) -> None:
         self.now = 0.0
-        self.record = Record(label="orders", name="orders", id="q", run_id="run-1", started_at=0)
+        self.records = {"run-1": record_of("run-1")}
         self.timings: list[Timing] = []
         self.looks: list[Look] = []
         self.keeper = Timekeeper(
-            lambda: [self.record],
-            lambda *_: (opened or (lambda: topic))(),
+            lambda: self.records.values(),
+            opened or (lambda *_: topic),
             self.take,
             now=lambda: self.now,
         )
+
+    @property
+    def record(self) -> Record:
+        return self.records["run-1"]
+
+    @record.setter
+    def record(self, record: Record) -> None:
+        self.records["run-1"] = record
 
     def take(self, found: Timing | Look) -> None:
         if isinstance(found, Look):
@@ -66,15 +79,18 @@ class Driver:
         else:
             self.timings.append(found)
 
-    def reads(self, *topics: str) -> None:
+    def reads(self, *topics: str, run: str = "run-1") -> None:
         """Let a trigger tell that these topics are read; it has nothing to commit."""
         told = [{**kafka(0, 1, 1), "description": f"KafkaV2[Subscribe[{one}]]"} for one in topics]
-        self.record = self.record.with_progress(trigger(sources=told, is_batch=False))
+        record = self.records.get(run) or record_of(run)
+        self.records[run] = record.with_progress(trigger(run=run, sources=told, is_batch=False))
 
-    def commits(self, batch_id: int, at: float, **ranges: tuple[int, int]) -> None:
+    def commits(
+        self, batch_id: int, at: float, run: str = "run-1", /, **ranges: tuple[int, int]
+    ) -> None:
         """Let a batch wait, and time goes on until it has settled."""
         batch = Committed(
-            run_id="run-1",
+            run_id=run,
             batch_id=batch_id,
             source=SOURCE,
             committed_at=at,
@@ -83,9 +99,13 @@ class Driver:
             starts={name: start for name, (start, _) in ranges.items()},
             ends={name: end for name, (_, end) in ranges.items()},
         )
-        latency = self.record.latency.with_committed(batch)
-        self.record = replace(self.record, latency=latency)
+        record = self.records.get(run) or record_of(run)
+        self.records[run] = replace(record, latency=record.latency.with_committed(batch))
         self.now = at + 1
+
+    def counts(self, run: str) -> None:
+        """Let the poller take in the timings of a run: none of its batches waits any longer."""
+        self.records[run] = replace(self.records[run], latency=Latency())
 
     def ages(self) -> Histogram:
         """Take a turn and return what it said of the last batch."""
@@ -138,23 +158,95 @@ def test_steady_batches_ask_for_few_instants_each() -> None:
     assert len(topic.asked) < 150 * 6
 
 
-def test_many_sources_share_the_lookups_of_a_driver() -> None:
-    topic = Topic({"a": [n / 10 for n in range(20_000)]})
-    keeper_of_many = Driver(topic)
-    records = []
-    for number in range(20):
-        one = Driver(topic)
+def test_many_topics_share_the_lookups_of_a_driver() -> None:
+    topics = {run: Topic({"a": [n / 10 for n in range(20_000)]}) for run in MANY}
+    driver = Driver(topics["run-1"], lambda run, _: topics[run])
+    for run in MANY:
         for batch in range(1, 60):
-            one.commits(batch, batch + 0.4, a=((batch - 1) * 10, batch * 10))
-        waiting = one.record.latency.waiting
-        mine = tuple(replace(batch, run_id=f"run-{number}") for batch in waiting)
-        latency = replace(one.record.latency, waiting=mine)
-        records.append(replace(one.record, run_id=f"run-{number}", latency=latency))
-    keeper = Timekeeper(lambda: records, lambda *_: topic, keeper_of_many.take, lambda: 99)
-    keeper.turn()
+            driver.commits(batch, batch + 0.4, run, a=((batch - 1) * 10, batch * 10))
+    driver.keeper.turn()
 
-    assert len(keeper_of_many.timings) == 20 * 59
-    assert len(topic.asked) < 59 * 8 * 1.5
+    assert len(driver.timings) == 20 * 59
+    assert sum(len(topic.asked) for topic in topics.values()) < 59 * 8 * 1.5
+
+
+def test_queries_of_one_topic_ask_its_brokers_once() -> None:
+    shared, own = Topic({"a": [float(n) for n in range(10)]}), Topic({"a": []})
+    own.partitions = shared.partitions
+    together, alone = Driver(shared), Driver(own)
+    for driver, runs in ((together, MANY), (alone, ["run-1"])):
+        for run in runs:
+            driver.reads("orders", run=run)
+            driver.commits(0, 10.0, run, a=(0, 10))
+        driver.keeper.turn()
+
+    assert shared.asked == own.asked
+    assert {timing.batch.run_id: timing.ages for timing in together.timings} == dict.fromkeys(
+        MANY, alone.timings[0].ages
+    )
+    assert together.looks == [replace(alone.looks[0], run_id=run) for run in MANY]
+
+
+def test_queries_of_one_topic_ask_for_as_much_as_one_query_in_the_same_time() -> None:
+    topic = Topic({"a": [n / 10 for n in range(1000)]})
+    driver = Driver(topic)
+    for second in range(1, 60):
+        for number, run in enumerate(MANY):
+            at, rows = second + number / 20, (second * 10 - 10, second * 10)
+            driver.commits(second, at, run, a=rows)
+        driver.now = second + 2.0
+        driver.keeper.turn()
+
+    assert len(topic.asked) < 60 * LOOKUPS_PER_SECOND * 1.2
+    assert sum(timing.ages.count for timing in driver.timings) >= 20 * 10 * 58
+
+
+def test_rows_between_the_commits_of_two_queries_are_timed() -> None:
+    driver = Driver(Topic({"a": [n / 10 for n in range(200)]}))
+    driver.commits(0, 10.0, "run-1", a=(90, 100))
+    driver.commits(0, 10.1, "run-2", a=(91, 101))
+
+    assert driver.ages().count == pytest.approx(10)
+
+
+def test_a_slow_query_keeps_the_instants_that_it_needs() -> None:
+    topic = Topic({"a": [float(n) for n in range(20_000)]})
+    driver = Driver(topic)
+    for batch, at in enumerate((10_000.0, 10_010.0)):
+        topic.asked.clear()
+        driver.commits(batch, at, "run-1", a=(9_990 + 10 * batch, 10_000 + 10 * batch))
+        driver.commits(batch, at, "run-2", a=(100 + 10 * batch, 110 + 10 * batch))
+        driver.keeper.turn()
+
+    assert [timing.ages.count for timing in driver.timings] == pytest.approx([10, 10, 10, 10])
+    assert min(topic.asked) > 9_000
+
+
+def test_instants_that_only_a_query_needed_which_is_gone_are_asked_for_anew() -> None:
+    topic = Topic({"a": [float(n) for n in range(20_000)]})
+    driver = Driver(topic)
+    driver.commits(0, 10_000.0, "run-1", a=(9_990, 10_000))
+    driver.commits(0, 10_000.0, "run-2", a=(100, 110))
+    driver.keeper.turn()
+    del driver.records["run-2"]
+    driver.commits(1, 10_010.0, "run-1", a=(10_000, 10_010))
+    driver.keeper.turn()
+    topic.asked.clear()
+    driver.commits(0, 10_020.0, "run-3", a=(100, 110))
+
+    assert driver.ages().count == pytest.approx(10)
+    assert min(topic.asked) < 100
+
+
+def test_queries_of_different_brokers_do_not_share() -> None:
+    topics = {"run-1": Topic({"a": [1.0]}), "run-2": Topic({"a": [1.0, 2.0]})}
+    driver = Driver(topics["run-1"], lambda run, _: topics[run])
+    for run in topics:
+        driver.reads("orders", run=run)
+    driver.now = 10.0
+    driver.keeper.turn()
+
+    assert {look.run_id: look.rows for look in driver.looks} == {"run-1": 1, "run-2": 2}
 
 
 def test_records_that_their_producer_sent_late_are_as_old_as_their_timestamps() -> None:
@@ -169,7 +261,7 @@ def test_records_that_their_producer_sent_late_are_as_old_as_their_timestamps() 
     assert ages.counts[LONG_BOUNDS.index(5.0)] == pytest.approx(1)
 
 
-def test_a_source_rests_for_as_long_as_it_asked_much() -> None:
+def test_a_topic_rests_for_as_long_as_it_was_asked_much() -> None:
     topic = Topic({"a": [0.0, 3598.0]})
     driver = Driver(topic)
     driver.commits(0, 3599.0, a=(0, 1))
@@ -217,7 +309,8 @@ def test_brokers_that_do_not_answer_are_asked_again_after_a_pause() -> None:
 
 def test_a_source_that_fails_leaves_the_others_to_be_timed() -> None:
     dead, alive = Topic({"a": [1.0]}, fails=True), Topic({"a": [1.0]})
-    driver = Driver(dead, [alive, dead].pop)
+    opened = [alive, dead]
+    driver = Driver(dead, lambda *_: opened.pop())
     driver.commits(0, 3.0, a=(0, 1))
     (batch,) = driver.record.latency.waiting
     other = replace(batch, source="KafkaV2[Subscribe[payments]]")
@@ -229,7 +322,7 @@ def test_a_source_that_fails_leaves_the_others_to_be_timed() -> None:
 
 
 def test_a_source_that_cannot_be_opened_is_no_failure_of_the_agent() -> None:
-    def missing() -> Topic:
+    def missing(*_: str) -> Topic:
         raise LookupError("the query has no such source")
 
     driver = Driver(Topic({}), missing)
@@ -263,7 +356,7 @@ def test_a_record_from_the_future_hides_the_rows_behind_it_and_no_others() -> No
     assert driver.ages().count == pytest.approx(2)
 
 
-def test_each_source_is_looked_at_every_few_seconds_while_no_trigger_tells_of_it() -> None:
+def test_each_topic_is_looked_at_every_few_seconds_while_no_trigger_tells_of_it() -> None:
     topic = Topic({"a": [1.0], "b": [1.0, 2.0]})
     driver = Driver(topic)
     driver.reads("orders")
@@ -277,8 +370,8 @@ def test_each_source_is_looked_at_every_few_seconds_while_no_trigger_tells_of_it
     ]
 
 
-def test_many_sources_are_looked_at_in_turns() -> None:
-    driver = Driver(Topic({"a": [1.0]}))
+def test_many_topics_are_looked_at_in_turns() -> None:
+    driver = Driver(Topic({}), lambda *_: Topic({"a": [1.0]}))
     driver.reads(*(f"topic-{number}" for number in range(2 * LOOKS_PER_TURN)))
     driver.now = 10.0
     driver.keeper.turn()
@@ -289,7 +382,7 @@ def test_many_sources_are_looked_at_in_turns() -> None:
     assert len({look.source for look in driver.looks}) == 2 * LOOKS_PER_TURN
 
 
-def test_a_source_that_rests_because_it_asked_much_is_looked_at_all_the_same() -> None:
+def test_a_topic_that_rests_because_it_was_asked_much_is_looked_at_all_the_same() -> None:
     driver = Driver(Topic({"a": [0.0, 3598.0]}))
     driver.reads("orders")
     driver.commits(0, 3599.0, a=(0, 1))
@@ -326,12 +419,43 @@ def test_a_query_that_ended_is_not_looked_at_until_its_next_run_has_told_of_its_
     assert (driver.looks, topic.asked) == ([], [])
 
 
-def test_the_client_of_a_query_that_ended_is_closed() -> None:
+def test_a_query_that_ends_leaves_the_others_their_client_until_the_last_is_gone() -> None:
     topic = Topic({"a": [1.0]})
     driver = Driver(topic)
-    driver.commits(0, 2.0, a=(0, 1))
+    for run in ("run-1", "run-2"):
+        driver.commits(0, 2.0, run, a=(0, 1))
     driver.keeper.turn()
-    driver.record = replace(driver.record.with_end(None), latency=type(driver.record.latency)())
+    closed = []
+    for run in ("run-1", "run-2"):
+        driver.counts(run)
+        driver.records[run] = driver.records[run].with_end(None)
+        driver.keeper.turn()
+        closed.append(topic.is_closed)
+
+    assert closed == [False, True]
+
+
+def test_a_query_that_ended_keeps_its_client_until_its_last_batch_is_timed() -> None:
+    topic = Topic({"a": [1.0]})
+    driver = Driver(topic)
+    driver.reads("orders")
+    driver.keeper.turn()
+    driver.commits(0, 2.0, a=(0, 1))
+    driver.record = driver.record.with_end(None)
+    driver.now = 2.5
+    driver.keeper.turn()
+    assert not topic.is_closed
+    driver.now = 3.0
+
+    assert driver.ages().count == 1
+
+
+def test_each_query_counts_its_own_batches() -> None:
+    driver = Driver(Topic({"a": [1.0, 4.0]}))
+    driver.commits(7, 2.0, "run-1", a=(0, 1))
+    driver.keeper.turn()
+    driver.commits(0, 5.0, "run-2", a=(1, 2))
     driver.keeper.turn()
 
-    assert topic.is_closed
+    timed = [(timing.batch.run_id, timing.batch.batch_id) for timing in driver.timings]
+    assert timed == [("run-1", 7), ("run-2", 0)]

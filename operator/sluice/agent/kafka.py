@@ -24,22 +24,31 @@ _OUR_PARAMETERS = {
     "reconnect.backoff.max.ms": "10000",
 }
 
+_OF_CONSUMERS = ("group.id", "group.instance.id")
+"""An admin client has no use for them, and each query may have its own."""
+
 
 class OffsetsByTime:
-    """The partitions of one Kafka source, asked by time."""
+    """The partitions of one Kafka source, asked by time; equal to another if its answers would be the same.
+
+    It connects with its first question.
+    """
 
     def __init__(self, jvm: Any, query: Any, source: str) -> None:
-        stream = _stream(query, source)
-        users = stream.kafkaOffsetReader()
-        parameters = jvm.java.util.HashMap(users.driverKafkaParams())
-        for name, value in _OUR_PARAMETERS.items():
-            parameters.put(name, value)
-        package = jvm.org.apache.spark.sql.kafka010
-        self._reader = package.KafkaOffsetReaderAdmin(
-            _field(users, "consumerStrategy"), parameters, _one_attempt(jvm), "sluice-agent"
+        users = _stream(query, source).kafkaOffsetReader()
+        self._reader = jvm.org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin(
+            _strategy(users), parameters(jvm, users), _one_attempt(jvm), "sluice-agent"
         )
         self._answer = _answering(Functions(jvm), self._reader)
         self._source = source
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OffsetsByTime) or self._source != other._source:
+            return False
+        return is_same(self._reader, other._reader)
+
+    def __hash__(self) -> int:
+        return hash(self._source)
 
     def at(self, instant: float) -> dict[str, int]:
         """Return each partition's first offset that is not older; its end if there is none."""
@@ -52,6 +61,26 @@ class OffsetsByTime:
     def close(self) -> None:
         """Close the client."""
         self._reader.close()
+
+
+def parameters(jvm: Any, users: Any) -> Any:
+    """Return what the user's reader of offsets tells its client, as ours is told it; some of it are passwords."""
+    told = jvm.java.util.HashMap(users.driverKafkaParams())
+    for name in _OF_CONSUMERS:
+        told.remove(name)
+    for name, value in _OUR_PARAMETERS.items():
+        told.put(name, value)
+    return told
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two readers of offsets have the same subscription and the same parameters.
+
+    They are compared in Java, so that no password comes to Python. A strategy without an equality of its own, such as
+    that of assigned partitions, is like no other.
+    """
+    is_same_strategy = _strategy(one).equals(_strategy(other))
+    return bool(is_same_strategy and one.driverKafkaParams().equals(other.driverKafkaParams()))
 
 
 def _answering(functions: Functions, reader: Any) -> Any:
@@ -75,10 +104,10 @@ def _stream(query: Any, source: str) -> Any:
     raise LookupError(f"the query has no source {source!r}")
 
 
-def _field(of: Any, name: str) -> Any:
-    field = of.getClass().getDeclaredField(name)
+def _strategy(reader: Any) -> Any:
+    field = reader.getClass().getDeclaredField("consumerStrategy")
     field.setAccessible(True)
-    return field.get(of)
+    return field.get(reader)
 
 
 def _one_attempt(jvm: Any) -> Any:

@@ -74,11 +74,11 @@ class Timeline:
                 break
         return counting.histogram().scaled(batch.weight())
 
-    def from_batch_on(self, batch: Committed) -> Timeline:
-        """Drop the instants that rows behind the batch no longer need."""
+    def behind(self, ends: Offsets) -> Timeline:
+        """Drop the instants that rows behind these offsets do not need."""
         first = 0
         for index, offsets in enumerate(self.offsets):
-            if any(offsets.get(partition, 0) > end for partition, end in batch.ends.items()):
+            if any(offsets.get(partition, 0) > end for partition, end in ends.items()):
                 break
             first = index
         return Timeline(*_thinned(self.instants[first:], self.offsets[first:]))

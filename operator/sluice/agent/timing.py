@@ -1,13 +1,14 @@
 """Time committed batches by their records' timestamps, and look how many rows there are by now.
 
-Both is asked of the brokers, in a thread of its own that may wait for them. A trigger tells the newest offsets when its
-batch is committed, and a long batch hides what arrives meanwhile: so each source is looked at every few seconds, a few
-of them in each turn.
+Both is asked of the brokers, in a thread of its own that may wait for them. Sources whose questions have the same
+answers, as those of queries that read one topic, share a client and all that it was told: they are one topic here,
+also where they subscribe to several. A trigger tells the newest offsets when its batch is committed, and a long batch
+hides what arrives meanwhile: so each topic is looked at every few seconds, a few of them in each turn.
 
 Each batch asks for the instants that lie a bucket's bound before its commit, from the newest back to its
-oldest row, but for none near an instant that is known. How near that is grows with the number of sources,
-and each source then rests for as long as it asked much, so that the whole driver asks for a few instants a
-second, whatever runs in it. A source whose brokers do not answer is asked again soon, within the patience of
+oldest row, but for none near an instant that is known. How near that is grows with the number of topics,
+and each topic then rests for as long as it was asked much, so that the whole driver asks for a few instants a
+second, whatever runs in it. A topic whose brokers do not answer is asked again soon, within the patience of
 its batches; one that cannot be opened, because this Spark has another connector, is left to the arrival curve.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from sluice.agent import logs
@@ -31,7 +32,7 @@ PAUSE_SECONDS = 5.0
 _LONGEST_REST_SECONDS = 15.0
 
 LOOK_SECONDS = 2.0
-"""Between two looks at a source."""
+"""Between two looks at a topic."""
 
 LOOKS_PER_TURN = 4
 
@@ -40,8 +41,15 @@ READY_AFTER_SECONDS, SETTLED_AFTER_SECONDS = 1.0, 30.0
 and asked for again until all are."""
 
 
+Source = tuple[str, str]
+"""A run of a query, and how it describes what it reads."""
+
+
 class OffsetsByTime(Protocol):
-    """A source that knows its offsets at an instant."""
+    """A topic that knows its offsets at an instant.
+
+    It equals those whose answers would be the same, and connects with its first question.
+    """
 
     def at(self, instant: float) -> Offsets:
         """Return the first offset of each partition that is not older."""
@@ -54,7 +62,7 @@ class OffsetsByTime(Protocol):
 
 
 class Timekeeper:
-    """Looks up what the waiting batches of all queries need, and how far the sources are; hands out both."""
+    """Looks up what the waiting batches of all queries need, and how far the topics are; hands out both."""
 
     def __init__(
         self,
@@ -67,7 +75,7 @@ class Timekeeper:
         self._open_source = open_source
         self._deliver = deliver
         self._now = now
-        self._sources: dict[tuple[str, str], _Source] = {}
+        self._topics: dict[Source, _Topic] = {}
         self._ended = threading.Event()
 
     def start(self) -> None:
@@ -79,15 +87,15 @@ class Timekeeper:
         self._ended.set()
 
     def turn(self) -> None:
-        """Look at sources, time the batches that wait, and forget the sources of queries that ended."""
+        """Look at topics, time the batches that wait, and forget the sources of queries that ended."""
         records = tuple(self._records())
-        waiting = self._waiting(records)
-        self._forget_all_but({run for run, _ in waiting} | {r.run_id for r in records if r.active})
+        self._forget_all_but(_runs(records))
         for look in self._looks(records):
             self._deliver(look)
+        waiting = self._waiting(records)
         share = LOOKUPS_PER_SECOND / max(1, len(waiting))
-        for key, batches in waiting.items():
-            for timing in self._timings(self._source(key), batches, share):
+        for topic, batches in waiting.items():
+            for timing in self._timings(topic, batches, share):
                 self._deliver(timing)
 
     def _loop(self) -> None:
@@ -97,73 +105,75 @@ class Timekeeper:
             except Exception as error:  # noqa: BLE001  # the program must not notice; batches lose patience
                 logs.write("error", "The agent failed to time batches", error=repr(error)[:500])
 
-    def _waiting(self, records: Iterable[Record]) -> dict[tuple[str, str], list[Committed]]:
-        waiting: dict[tuple[str, str], list[Committed]] = {}
+    def _waiting(self, records: Iterable[Record]) -> dict[_Topic, list[Committed]]:
+        waiting: dict[_Topic, list[Committed]] = {}
         ready = self._now() - READY_AFTER_SECONDS
         for batch in (batch for record in records for batch in record.latency.waiting):
-            source = self._sources.get((batch.run_id, batch.source))
-            is_done = source is not None and batch.batch_id <= source.done
-            if batch.committed_at <= ready and not is_done:
-                waiting.setdefault((batch.run_id, batch.source), []).append(batch)
+            if batch.committed_at <= ready:
+                topic = self._topic(_source_of(batch))
+                if not topic.has_timed(batch):
+                    waiting.setdefault(topic, []).append(batch)
         return waiting
 
     def _looks(self, records: Iterable[Record]) -> Iterator[Look]:
-        """Look at those that were not looked at for longest."""
+        """Look at those that were not looked at for longest; each look is one for all of a topic's sources."""
         now = self._now()
-        due = [key for key in _read_by(records) if self._source(key).is_due(now)]
-        due.sort(key=lambda key: self._source(key).looked_at)
-        for key in due[:LOOKS_PER_TURN]:
-            look = self._look(key[0], self._source(key))
-            if look is not None:
-                yield look
+        sources: dict[_Topic, list[Source]] = {}
+        for source in _read_by(records):
+            sources.setdefault(self._topic(source), []).append(source)
+        due = sorted((one for one in sources if one.is_due(now)), key=lambda one: one.looked_at)
+        for topic in due[:LOOKS_PER_TURN]:
+            ends, at = self._ends(topic), self._now()
+            if ends:
+                rows = float(sum(ends.values()))
+                yield from (Look(run_id, name, at, rows) for run_id, name in sources[topic])
 
-    def _look(self, run_id: str, source: _Source) -> Look | None:
-        source.looked_at = self._now()
-        if not source.is_open:
-            self._open(source, run_id)
+    def _ends(self, topic: _Topic) -> Offsets:
+        topic.looked_at = self._now()
         try:
-            ends = source.ends()
+            return topic.ends()
         except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
-            self._pause(source, error)
-            return None
-        return Look(run_id, source.name, self._now(), float(sum(ends.values()))) if ends else None
-
-    def _source(self, key: tuple[str, str]) -> _Source:
-        return self._sources.setdefault(key, _Source(key[1]))
+            self._pause(topic, error)
+            return {}
 
     def _timings(
-        self, source: _Source, batches: list[Committed], lookups_per_second: float
+        self, topic: _Topic, batches: Sequence[Committed], lookups_per_second: float
     ) -> Iterator[Timing]:
         now = self._now()
-        if now < source.rests_until or self._ended.is_set():
+        if now < topic.rests_until or self._ended.is_set():
             return
-        if not source.is_open:
-            self._open(source, batches[0].run_id)
-        lookups = source.lookups
-        for batch in batches:
-            try:
-                # Half of the lookups are for instants that were asked for before.
-                ages = source.ages(batch, 2 / lookups_per_second)
-            except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
-                self._pause(source, error)
-                return
-            yield Timing(batch, ages)
-        rest = (source.lookups - lookups) / lookups_per_second
-        source.rest(now + min(rest, _LONGEST_REST_SECONDS), now - SETTLED_AFTER_SECONDS)
-
-    def _open(self, source: _Source, run_id: str) -> None:
         try:
-            source.open(self._open_source(run_id, source.name))
-        except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for what is not there
-            source.open(None)
-            told = "Offsets cannot be looked up; latency is estimated, backlog that of the last trigger"
-            self._warn(told, source.name, error)
+            # Half of the lookups are for instants that were asked for before.
+            lookups = topic.look_up(batches, 2 / lookups_per_second)
+        except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
+            self._pause(topic, error)
+            return
+        for batch in batches:
+            yield Timing(batch, topic.ages(batch))
+        rest = min(lookups / lookups_per_second, _LONGEST_REST_SECONDS)
+        topic.rest(now + rest, now - SETTLED_AFTER_SECONDS)
 
-    def _pause(self, source: _Source, error: Exception) -> None:
-        source.rests_until = self._now() + PAUSE_SECONDS
-        if not source.is_failing:
-            source.is_failing = True
-            self._warn("Kafka does not tell offsets now; asking again", source.name, error)
+    def _topic(self, source: Source) -> _Topic:
+        if source not in self._topics:
+            self._topics[source] = self._opened(*source)
+        return self._topics[source]
+
+    def _opened(self, run_id: str, name: str) -> _Topic:
+        """Return the topic that other sources share already, or else a new one."""
+        try:
+            reader = self._open_source(run_id, name)
+            shared = (topic for topic in self._topics.values() if topic.reader == reader)
+            return next(shared, None) or _Topic(name, reader)
+        except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for what is not there
+            told = "Offsets cannot be looked up; latency is estimated, backlog that of the last trigger"
+            self._warn(told, name, error)
+            return _Topic(name, _Unknown())
+
+    def _pause(self, topic: _Topic, error: Exception) -> None:
+        topic.rests_until = self._now() + PAUSE_SECONDS
+        if not topic.is_failing:
+            topic.is_failing = True
+            self._warn("Kafka does not tell offsets now; asking again", topic.name, error)
 
     def _warn(self, message: str, source: str, error: Exception) -> None:
         if not self._ended.is_set():
@@ -172,11 +182,20 @@ class Timekeeper:
             logs.write("warning", message, source=source, error=told)
 
     def _forget_all_but(self, runs: set[str]) -> None:
-        for key in [key for key in self._sources if key[0] not in runs]:
-            self._sources.pop(key).close()
+        for source in [source for source in self._topics if source[0] not in runs]:
+            topic = self._topics.pop(source)
+            topic.forget(source)
+            if topic not in self._topics.values():
+                topic.close()
 
 
-def _read_by(records: Iterable[Record]) -> list[tuple[str, str]]:
+def _runs(records: Iterable[Record]) -> set[str]:
+    """Return the runs that go on, and those whose last batches wait."""
+    waiting = (batch.run_id for record in records for batch in record.latency.waiting)
+    return {*waiting, *(record.run_id for record in records if record.active)}
+
+
+def _read_by(records: Iterable[Record]) -> list[Source]:
     """Return the sources of whose partitions the present runs have told, each once."""
     last = [(record.run_id, record.last) for record in records if record.active and record.last]
     found = [
@@ -188,61 +207,99 @@ def _read_by(records: Iterable[Record]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-class _Source:
-    """One source of one run of a query: its reader, and what is known of its past."""
+def _source_of(batch: Committed) -> Source:
+    return batch.run_id, batch.source
 
-    def __init__(self, name: str) -> None:
+
+class _Topic:
+    """What sources share whose answers are the same: the reader, what is known of the past, how far each source is."""
+
+    def __init__(self, name: str, reader: OffsetsByTime) -> None:
         self.name = name
-        self.done = -1
+        self.reader = reader
         self.rests_until = 0.0
         self.is_failing = False
-        self.is_open = False
-        self.lookups = 0
         self.looked_at = -math.inf
-        self._reader: OffsetsByTime | None = None
         self._timeline = Timeline()
-
-    def open(self, reader: OffsetsByTime | None) -> None:
-        """Use a reader from now on, or none if there can be none."""
-        self.is_open, self._reader = True, reader
+        self._timed: dict[Source, Committed] = {}
 
     def is_due(self, now: float) -> bool:
         """Tell whether it is time for another look; much asking of the past is no reason to wait."""
         is_paused = self.is_failing and now < self.rests_until
         return now >= self.looked_at + LOOK_SECONDS and not is_paused
 
+    def has_timed(self, batch: Committed) -> bool:
+        """Tell whether the batch, or a later one of its source, was timed already."""
+        last = self._timed.get(_source_of(batch))
+        return last is not None and batch.batch_id <= last.batch_id
+
     def ends(self) -> Offsets:
-        """Return where its partitions end now; nothing without a reader."""
-        ends = {} if self._reader is None else self._reader.ends()
+        """Return where its partitions end now; nothing where that cannot be known."""
+        ends = self.reader.ends()
         self.is_failing = False
         return ends
 
-    def ages(self, batch: Committed, spacing: float) -> Histogram:
-        """Look up what the batch needs, from its commit back, and time it."""
-        if self._reader is not None:
+    def look_up(self, batches: Iterable[Committed], spacing: float) -> int:
+        """Look up what the batches need, each from its commit back; return how many instants were asked for."""
+        known = len(self._timeline.instants)
+        # From the newest on, so that a batch which was committed soon after another has no end that is unknown.
+        for batch in sorted(batches, key=lambda batch: batch.committed_at, reverse=True):
             for age in AGES:
-                self._look_up(self._reader, batch.committed_at - age, age, spacing)
+                self._look_up(batch.committed_at - age, age, spacing)
                 if not self._timeline.is_older_than(batch, age):
                     break
-        ages = self._timeline.ages(batch)
-        self._timeline = self._timeline.from_batch_on(batch)
-        self.done, self.is_failing = batch.batch_id, False
-        return ages
+        self.is_failing = False
+        return len(self._timeline.instants) - known
 
-    def _look_up(self, reader: OffsetsByTime, instant: float, age: float, spacing: float) -> None:
+    def _look_up(self, instant: float, age: float, spacing: float) -> None:
         if not self._timeline.knows(instant, age, spacing):
-            self.lookups += 1
-            self._timeline = self._timeline.with_offsets(instant, reader.at(instant))
+            self._timeline = self._timeline.with_offsets(instant, self.reader.at(instant))
+
+    def ages(self, batch: Committed) -> Histogram:
+        """Time a batch by what was looked up."""
+        self._timed[_source_of(batch)] = batch
+        return self._timeline.ages(batch)
 
     def rest(self, until: float, settled: float) -> None:
-        """Ask nothing for a while, and then anew for the instants that had not settled."""
+        """Ask nothing for a while, and then anew for the instants that had not settled.
+
+        Of the others, keep what the slowest source still needs.
+        """
         self.rests_until = until
-        self._timeline = self._timeline.until(settled)
+        slowest = _lowest(batch.ends for batch in self._timed.values())
+        self._timeline = self._timeline.behind(slowest).until(settled)
+
+    def forget(self, source: Source) -> None:
+        """Keep nothing for a source that is gone."""
+        self._timed.pop(source, None)
 
     def close(self) -> None:
         """Close the reader, however that goes."""
         try:
-            if self._reader is not None:
-                self._reader.close()
+            self.reader.close()
         except Exception as error:  # noqa: BLE001  # its JVM may be gone
             logs.write("debug", "A Kafka client did not close", error=repr(error)[:500])
+
+
+def _lowest(offsets: Iterable[Offsets]) -> Offsets:
+    """Return the lowest offset of each partition."""
+    lowest: dict[str, int] = {}
+    for one in offsets:
+        for partition, offset in one.items():
+            lowest[partition] = min(offset, lowest.get(partition, offset))
+    return lowest
+
+
+class _Unknown:
+    """Stands for a topic that cannot be asked."""
+
+    def at(self, _: float) -> Offsets:
+        """Return nothing."""
+        return {}
+
+    def ends(self) -> Offsets:
+        """Return nothing."""
+        return {}
+
+    def close(self) -> None:
+        """Have nothing to let go of."""
