@@ -10,6 +10,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.agent import exposition, reading, state
+from sluice.agent.histogram import Histogram
+from sluice.agent.latency import Timing
 from sluice.agent.polling import SELDOM, Poller
 from sluice.agent.reading import Query
 from sluice.agent.records import Look, Pace, StateLayout
@@ -448,3 +450,16 @@ def test_rows_that_came_since_the_last_trigger_are_told_with_the_next_poll(
 
     told = program.query()
     assert (told["backlogRows"], told["leftRows"]) == (200, 20)
+
+
+def test_each_batch_is_counted_by_its_own_timing_whatever_comes_with_it(program: Program) -> None:
+    for run in ("run-1", "run-2"):
+        program.starts(run, run).report(run=run, sources=[kafka(0, 100, 100, 100)], rows=100)
+    program.poller.poll()
+    for record, age in zip(program.poller.snapshot.records, (0.3, 40.0), strict=True):
+        (batch,) = record.latency.waiting
+        program.poller.deliver(Timing(batch, Histogram().observed(age, age, 100)))
+    program.poller.poll()
+
+    latencies = [record.latency for record in program.poller.snapshot.records]
+    assert [(one.histogram.sum, one.waiting) for one in latencies] == [(30, ()), (4000, ())]

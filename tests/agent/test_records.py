@@ -123,7 +123,7 @@ def test_a_batch_of_kafka_waits_for_the_timestamps_of_its_records() -> None:
     steady = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
 
     assert [batch.rows for batch in steady.latency.waiting] == [100, 1000]
-    assert steady.latency.waiting[1].ranges() == [("orders-0", 100, 1100)]
+    assert steady.latency.waiting[1].ranges == [("orders-0", 100, 1100)]
     assert steady.latency.histogram.count == 0
 
 
@@ -151,7 +151,7 @@ def test_a_sink_that_reads_a_batch_twice_or_never_does_not_change_its_rows(count
 def test_a_first_batch_from_the_beginning_of_the_topic_has_known_offsets() -> None:
     first = record({"sources": [kafka(None, 100, 100, 100)], "rows": 100})
 
-    assert first.latency.waiting[0].ranges() == [("orders-0", 0, 100)]
+    assert first.latency.waiting[0].ranges == [("orders-0", 0, 100)]
 
 
 def test_a_first_batch_from_the_middle_of_a_topic_has_unknown_offsets() -> None:

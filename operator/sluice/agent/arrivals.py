@@ -11,6 +11,9 @@ Partitions are added up: with uneven lag among partitions the mixed arrival time
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 RATE_WINDOW_SECONDS = 15.0
@@ -49,8 +52,11 @@ class ArrivalCurve:
 
     def with_looks_of(self, other: ArrivalCurve, needed_from: float | None) -> ArrivalCurve:
         """Add the samples of another curve that are later."""
+        if not self.samples:
+            return self
         found = self
-        for time, rows in other.samples:
+        later = bisect_right(other.samples, (self.samples[-1][0], math.inf))
+        for time, rows in other.samples[later:]:
             found = found.with_look(time, rows, needed_from)
         return found
 
@@ -78,6 +84,8 @@ class ArrivalCurve:
         """Split the rows from start until stop by when they arrived; leave out what is unknown."""
         found = []
         for (begin, rows_before), (end, rows_after) in _pairs(self.samples):
+            if rows_after <= start:
+                break
             first, last = max(start, rows_before), min(stop, rows_after)
             if first < last:
                 pace = (end - begin) / (rows_after - rows_before)
@@ -88,16 +96,16 @@ class ArrivalCurve:
                         rows=last - first,
                     )
                 )
-        return tuple(found)
+        return tuple(reversed(found))
 
 
 _Sample = tuple[float, float]
 _Samples = tuple[_Sample, ...]
 
 
-def _pairs(samples: _Samples) -> list[tuple[_Sample, _Sample]]:
-    """Return neighbours; itertools.pairwise is younger than the Pythons that the agent runs on."""
-    return [(samples[index - 1], samples[index]) for index in range(1, len(samples))]
+def _pairs(samples: _Samples) -> Iterator[tuple[_Sample, _Sample]]:
+    """Return neighbours, the newest first, which are what most rows are between."""
+    return ((samples[index - 1], samples[index]) for index in range(len(samples) - 1, 0, -1))
 
 
 def _needed(samples: _Samples, needed_from: float | None) -> _Samples:

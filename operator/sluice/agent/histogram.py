@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 
@@ -34,12 +35,12 @@ class Histogram:
 
     def plus(self, other: Histogram) -> Histogram:
         """Add what another histogram of the same bounds has observed."""
-        counts = tuple(count + other.counts[index] for index, count in enumerate(self.counts))
+        counts = tuple(map(operator.add, self.counts, other.counts))
         return replace(self, counts=counts, sum=self.sum + other.sum)
 
     def scaled(self, factor: float) -> Histogram:
         """Weigh all that was observed by a factor."""
-        counts = tuple(count * factor for count in self.counts)
+        counts = tuple([count * factor for count in self.counts])
         return replace(self, counts=counts, sum=self.sum * factor)
 
     def since(self, earlier: Histogram) -> Histogram:

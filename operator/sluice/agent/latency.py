@@ -6,6 +6,7 @@ arrival curve (`arrivals`), which is counted apart, and rows that neither knows 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -34,8 +35,9 @@ class Committed:
     starts: Mapping[str, int] = field(default_factory=dict)
     ends: Mapping[str, int] = field(default_factory=dict)
 
+    @functools.cached_property
     def ranges(self) -> list[tuple[str, int, int]]:
-        """Return the partitions that gave rows, with where those begin and end."""
+        """The partitions that gave rows, with where those begin and end."""
         starts = self.starts
         return [
             (name, starts.get(name, 0), end)
@@ -45,7 +47,7 @@ class Committed:
 
     def weight(self) -> float:
         """Return how many rows an offset stands for."""
-        return self.rows / sum(end - start for _, start, end in self.ranges())
+        return self.rows / sum(end - start for _, start, end in self.ranges)
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Latency:
 
     def with_committed(self, batch: Committed) -> Latency:
         """Take in a batch; it waits for timestamps if its offsets are known."""
-        if batch.ranges():
+        if batch.ranges:
             return replace(self, waiting=(*self.waiting, batch))
         return self._counted(batch, Histogram())
 

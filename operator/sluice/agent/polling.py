@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sluice.agent import checkpoints, executors, logs, progress, reading
@@ -188,7 +188,9 @@ class Poller:
         return record if known is record.checkpoint else replace(record, checkpoint=known)
 
     def _timed(self, records: tuple[Record, ...]) -> tuple[Record, ...]:
-        timings = [self._timings.get() for _ in range(self._timings.qsize())]
+        found = (self._timings.get() for _ in range(self._timings.qsize()))
+        # By identity: queries are many, and to look for the batches of all of them in each adds up.
+        timings = {id(timing.batch): timing for timing in found}
         horizon = self._now() - PATIENCE_SECONDS
         return tuple(_with_timings(record, timings, horizon) for record in records)
 
@@ -240,12 +242,13 @@ def _with_looks(record: Record, looks: list[Look]) -> Record:
     return record
 
 
-def _with_timings(record: Record, timings: list[Timing], horizon: float) -> Record:
+def _with_timings(record: Record, timings: Mapping[int, Timing], horizon: float) -> Record:
     if not record.latency.waiting:
         return record
     latency = record.latency
-    for timing in timings:
-        latency = latency.with_timing(timing)
+    for batch in latency.waiting:
+        if id(batch) in timings:
+            latency = latency.with_timing(timings[id(batch)])
     return replace(record, latency=latency.with_patience_until(horizon))
 
 

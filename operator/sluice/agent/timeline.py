@@ -59,13 +59,13 @@ class Timeline:
         instant = batch.committed_at - age
         if not self.instants or instant < self.instants[0]:
             return True
-        return self._rows_before(instant, batch.ranges()) > 0
+        return self._rows_before(instant, batch.ranges) > 0
 
     def ages(self, batch: Committed) -> Histogram:
         """Return how old the rows of the batch were when it was committed; leave out what is unknown."""
         if not self.instants:
             return Histogram()
-        ranges = batch.ranges()
+        ranges = batch.ranges
         counting = _Counting()
         for age in self._grid(batch.committed_at):
             instant = max(batch.committed_at - age, self.instants[0])
@@ -99,7 +99,8 @@ class Timeline:
         rows = 0.0
         for partition, start, end in ranges:
             offset = before.get(partition, 0) * (1 - share) + after.get(partition, 0) * share
-            rows += min(max(offset, start), end) - start
+            if offset > start:
+                rows += (offset if offset < end else end) - start
         return rows
 
     def _around(self, instant: float) -> tuple[Offsets, Offsets, float]:
