@@ -4,6 +4,7 @@ The moment of a failure comes from outside, as Kubernetes tells the operator of 
 scrapes. Moments are in seconds of any clock that never goes back; `Terms.epoch` says when it began.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -25,6 +26,7 @@ from sluice.core.learning.scrapes import Scrape
 from sluice.core.learning.terms import Terms
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
+from sluice.core.modelling.recovery import VARYING, Pace
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import Measured, NoData
 
@@ -50,6 +52,9 @@ LONGEST_RESCALE = 300.0
 
 ALIKE = 0.1
 """A backlog is over when a batch differs from the one before by less than this share."""
+
+LONGEST_RECOVERY = 3600.0
+"""Seconds after which a job is taken as it is: what was learned of its batches may be wrong, or it is too small."""
 
 
 @dataclass
@@ -210,19 +215,36 @@ class Watcher:
     def _judge_recovery(self, batches: Sequence[BatchReport]) -> None:
         known = batches if self.last_batch is None else (self.last_batch, *batches)
         since = [batch for batch in known if batch.start >= self.changed_at]
-        if self.recovering and len(since) > 1 and self._is_ordinary(*since[-2:]):
+        if not self.recovering or len(since) < 2:
+            return
+        before, batch = since[-2:]
+        if batch.end - self.changed_at > LONGEST_RECOVERY or self._is_ordinary(before, batch):
             self.recovering = False
-            self.disturbed_at = since[-1].end
+            self.disturbed_at = batch.end
 
     def _is_ordinary(self, before: BatchReport, batch: BatchReport) -> bool:
-        """Whether a batch only took what came during the one before: each batch of a recovery is smaller."""
+        """Whether a batch only took what came during the one before: each batch of a recovery is smaller.
+
+        At a utilisation of 0.9 and more it is so by less than ALIKE from the first one on: then its length tells.
+        """
         most = self.terms.most_rows
         if most is not None and batch.rows >= most:
             return False
         if batch.seconds <= self.terms.period:
             return True
+        if batch.seconds > VARYING * self._ordinary(batch.executors):
+            return False
         # What a cold batch took longer comes with the next one, which so may be as large.
         return not before.cold and batch.rows >= (1 - ALIKE) * before.rows
+
+    def _ordinary(self, executors: int) -> float:
+        """The seconds of a batch when nothing waits beside, by what was learned; infinite where that does not tell."""
+        capacity = self.experience.models.capacity.fitted()
+        arrival = _mean([scrape.arrival for scrape in self.scrapes])
+        if isinstance(capacity, NoData) or isinstance(arrival, NoData):
+            return math.inf
+        pace = Pace(capacity=capacity.rate(executors), overhead=self.experience.overhead)
+        return pace.ordinary(arrival) or math.inf
 
     def _trial(self, decision: Decision, at: float, id: str) -> Trial | None:
         """A rescale that is about to be done."""

@@ -1,0 +1,141 @@
+"""When a job that lost its driver is taken to have caught up: not before its batches are ordinary ones again."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+
+from sluice.core.deciding.situation import Activity, Bounds, Models
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.experience import Experience
+from sluice.core.learning.sights import Sight, look
+from sluice.core.learning.terms import Terms
+from sluice.core.learning.watching import LONGEST_RECOVERY, Watcher
+from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.recovery import VARYING
+from tests.support.jobs import query, report
+
+CAPACITY = 10_000.0
+EXECUTORS = 10
+CALM, DOWN = 1800.0, 60.0
+"""Seconds before the loss, in which the load falls by up to a fifth and rises again; and those without a driver."""
+
+
+@dataclass
+class Stream:
+    """A job of an exact overhead and capacity, and what is seen of it; each source has its share of the rows."""
+
+    utilisation: float
+    overhead: float = 0.5
+    period: float = 0.0
+    sources: tuple[float, ...] = (1.0,)
+    down: float = DOWN
+    sight: Sight | None = None
+    watcher: Watcher = field(init=False)
+
+    def __post_init__(self) -> None:
+        terms = Terms(bounds=Bounds(smallest=1, largest=20), period=self.period)
+        self.watcher = Watcher(terms=terms, executors=EXECUTORS)
+
+    @property
+    def ordinary(self) -> float:
+        """Seconds of a batch when nothing waits beside, and the period allows it."""
+        return self.overhead / (1 - self.utilisation)
+
+    def rate(self, at: float) -> float:
+        """Rows per second."""
+        wave = 0.1 * (math.sin(at / 100) - 1) if at < CALM else 0.0
+        return self.utilisation * CAPACITY * (1 + wave)
+
+    def batches(self, start: float, rows: float) -> Iterator[BatchReport]:
+        """Each takes what arrived since the one before began."""
+        while True:
+            seconds = self.overhead + rows / CAPACITY
+            yield BatchReport(start=start, seconds=seconds, rows=rows, executors=EXECUTORS)
+            between = max(seconds, self.period)
+            start, rows = start + between, self.rate(start) * between
+
+    def saw(self, batch: BatchReport) -> None:
+        """A look when a batch is committed."""
+        queries = [
+            query(
+                name=f"query-{number}",
+                arrival_rate=share * self.rate(batch.end),
+                batches=(replace(batch, rows=share * batch.rows),),
+            )
+            for number, share in enumerate(self.sources)
+        ]
+        at = datetime.fromtimestamp(batch.end, UTC)
+        told = report(*queries, at=at, registered=EXECUTORS)
+        self.sight = look(told, self.sight, percentile=0.95, cores=1)
+        self.watcher.saw(self.sight.scrape, batch.end)
+
+    def is_recovering(self, now: float) -> bool:
+        """Whether it is taken not to have caught up."""
+        return self.watcher.situation(now).activity is Activity.RECOVERING
+
+    def was_calm(self) -> None:
+        """Let it be seen until it loses its driver."""
+        for batch in self.batches(0.0, self.rate(0.0) * self.ordinary):
+            if batch.end > CALM:
+                return
+            self.saw(batch)
+
+    def recovered_by(self) -> BatchReport:
+        """The batch by which it is taken to have caught up from the loss of its driver."""
+        self.watcher.failed(Cause.DRIVER_LOSS, CALM)
+        for batch in self.batches(CALM + self.down, self.rate(CALM) * self.down):
+            self.saw(batch)
+            if not self.is_recovering(batch.end):
+                return batch
+        raise AssertionError("batches never end")
+
+
+@pytest.mark.parametrize("sources", [(1.0,), (0.7, 0.3)], ids=["one source", "two sources"])
+@pytest.mark.parametrize("overhead", [0.5, 2.0])
+@pytest.mark.parametrize("utilisation", [0.5, 0.8, 0.9, 0.95, 0.99])
+def test_back_to_back_a_recovery_is_over_when_a_batch_is_about_as_long_as_an_ordinary_one(
+    utilisation: float, overhead: float, sources: tuple[float, ...]
+) -> None:
+    stream = Stream(utilisation=utilisation, overhead=overhead, sources=sources)
+    stream.was_calm()
+    assert stream.recovered_by().seconds <= 1.01 * VARYING * stream.ordinary
+
+
+@pytest.mark.parametrize("utilisation", [0.5, 0.8, 0.9, 0.95])
+def test_with_a_trigger_period_a_recovery_is_over_when_batches_about_fit_into_it(
+    utilisation: float,
+) -> None:
+    stream = Stream(utilisation=utilisation, period=10.0)
+    stream.was_calm()
+    assert stream.recovered_by().seconds <= 1.01 * VARYING * stream.period
+
+
+@pytest.mark.parametrize("period", [0.0, 10.0])
+def test_after_an_hour_a_job_that_hardly_keeps_up_is_taken_as_it_is(period: float) -> None:
+    stream = Stream(utilisation=0.99, period=period, down=600.0)
+    stream.was_calm()
+    last = stream.recovered_by()
+    assert LONGEST_RECOVERY < last.end - CALM < LONGEST_RECOVERY + last.seconds
+
+
+@pytest.mark.parametrize(
+    "known",
+    [Experience(), Experience(models=Models(capacity=CapacityModel(points=((10, 10_000.0),))))],
+    ids=["no capacity", "no overhead"],
+)
+def test_where_nothing_tells_what_is_ordinary_two_batches_that_are_alike_are(
+    known: Experience,
+) -> None:
+    stream = Stream(utilisation=0.5)
+    stream.watcher.experience = known
+    stream.watcher.failed(Cause.DRIVER_LOSS, CALM)
+    start = CALM + DOWN
+    for seconds, is_over in ((4.0, False), (3.0, False), (2.9, True)):
+        batch = BatchReport(start=start, seconds=seconds, rows=3000 * seconds, executors=EXECUTORS)
+        stream.saw(batch)
+        assert stream.is_recovering(batch.end) is not is_over
+        start = batch.end
