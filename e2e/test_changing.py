@@ -1,5 +1,6 @@
 """What a person does to a running job: a change that does not work, a pause, the drain of a node."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,8 +11,10 @@ from e2e.support.jobs import Job
 from e2e.support.load import Load, result_of
 
 
-def test_a_change_that_does_not_work_is_taken_back_once_and_told(job: Job, load: Load) -> None:
-    sending = load.start_sending(f"{job.name}-in", rate=50, records=50 * 90)
+def test_a_change_that_does_not_work_is_taken_back_and_tried_again_when_a_person_asks(
+    job: Job, load: Load
+) -> None:
+    sending = load.start_sending(f"{job.name}-in", rate=50, records=50 * 150)
     job.wait_until_ready()
     good = job.wait("a spec that works", lambda resource: "proving" in resource["status"])
     job.patch(application={"image": "localhost/no-such-image:1"}, restart={"rollbackAfter": "20s"})
@@ -19,7 +22,11 @@ def test_a_change_that_does_not_work_is_taken_back_once_and_told(job: Job, load:
     told = condition(back, "SpecApplied")["message"]
     assert "localhost/no-such-image:1" in told
     assert f"generation {good['metadata']['generation']}" in told.lower()
-    running = job.wait_until_ready(incarnation=3)
+    job.wait_until_ready(incarnation=3)
+    _run_the_command_of(told, job)
+    again = job.wait("a way back again", lambda it: _is_rolled_back(it) and _retry_of(it) == "4")
+    assert again["metadata"]["generation"] == back["metadata"]["generation"]
+    running = job.wait_until_ready(incarnation=5)
     driver = job.driver()
     assert driver is not None
     assert driver["spec"]["containers"][0]["image"] == "localhost/sluice-spark:dev"
@@ -73,6 +80,20 @@ def test_a_drained_node_is_left_in_order(job: Job, load: Load) -> None:
 
 def _is_rolled_back(resource: Json) -> bool:
     return condition(resource, "SpecApplied").get("reason") == "RolledBack"
+
+
+def _run_the_command_of(told: str, job: Job) -> None:
+    """Do what the message of SpecApplied says, to the letter."""
+    command = re.search(r"kubectl (annotate .*--overwrite)", told)
+    assert command is not None, told
+    job.cluster.kubectl(*command[1].split())
+
+
+def _retry_of(resource: Json) -> str:
+    told = condition(resource, "SpecApplied")["message"]
+    found = re.search(r"sluice\.dev/retry=(\d+)", told)
+    assert found is not None, told
+    return found[1]
 
 
 def _newest_recovery(resource: Json) -> Json:
