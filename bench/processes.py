@@ -6,6 +6,7 @@ The host sees all processes of the local cluster, whatever namespaces they are i
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,9 +34,10 @@ class Processes:
         return sum(_kibibytes(_text(one, "status"), "VmHWM") for one in self.ids) * 1024
 
     def kill(self) -> None:
-        """End them at once."""
+        """End them at once; the first of a container takes the others with it."""
         for one in self.ids:
-            os.kill(one, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
 
     def forget_peak(self) -> None:
         """Begin a new peak from what is resident now (see proc(5), clear_refs)."""
