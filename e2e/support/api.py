@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -13,7 +13,11 @@ from kubernetes.client import CoreV1Api
 from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic import DynamicClient
 from kubernetes.dynamic.exceptions import NotFoundError
+from kubernetes.watch import Watch
 from urllib3.exceptions import HTTPError
+
+WATCHED = 7200
+"""Seconds after which the API server ends a watch: a new one would not tell of what went in between."""
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -45,9 +49,27 @@ class Cluster:
 
     def list(self, kind: str, namespace: str, selector: str = "") -> list[Json]:
         """All objects of a kind in a namespace."""
-        answer = self._resource(kind).get(namespace=namespace, label_selector=selector)
-        items: list[Json] = answer.to_dict()["items"]
+        items: list[Json] = self.listed(kind, namespace, selector)["items"]
         return items
+
+    def listed(self, kind: str, namespace: str, selector: str = "") -> Json:
+        """The same as one object, which has the version from which a watch goes on."""
+        answer = self._resource(kind).get(namespace=namespace, label_selector=selector)
+        listed: Json = answer.to_dict()
+        return listed
+
+    def watch(
+        self, kind: str, namespace: str, watch: Watch, *, version: str
+    ) -> Iterator[tuple[str, Json]]:
+        """What happens to objects of a kind in a namespace since a version: ADDED, MODIFIED or DELETED, and the object.
+
+        Without a version all that are there come first, as ADDED. It ends when `watch` is stopped.
+        """
+        events = self._resource(kind).watch(
+            namespace=namespace, resource_version=version, timeout=WATCHED, watcher=watch
+        )
+        for event in events:
+            yield event["type"], event["raw_object"]
 
     def create(self, body: Mapping[str, Any]) -> Json:
         """Create an object."""
