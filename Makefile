@@ -83,6 +83,10 @@ profile-drill: install ## Profile jobs beside production, live, at saturation, a
 restart-drill: install ## Restart a job by the operator and by hand in turn: ten minutes; writes bench/results/restart
 	$(BIN)/python -m e2e -- e2e/drill_restart.py -s
 
+.PHONY: steps-drill
+steps-drill: install ## Kill the operator at each step of a profile, of live rescales and of a restart: half an hour
+	$(BIN)/python -m e2e -- e2e/drill_steps.py -s
+
 .PHONY: test
 test: check programs unit e2e ## Everything that CI runs; sets up what it needs
 
