@@ -146,7 +146,7 @@ class Experience:
         return found._with_capacity()
 
     def _with_capacity(self) -> "Experience":
-        overhead = fitted_overhead(self.remembered)
+        overhead = fitted_overhead(self.remembered, self.overhead)
         capacity = self.models.capacity
         for executors, rate in measured_capacities(self.pending, overhead):
             capacity = capacity.with_observation(executors, rate)

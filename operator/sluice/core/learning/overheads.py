@@ -49,22 +49,30 @@ def measured_capacities(
     return tuple((executors, rate) for executors, rate in measured if not isinstance(rate, NoData))
 
 
-def fitted_overhead(batches: Sequence[BatchReport]) -> Overhead:
+def fitted_overhead(batches: Sequence[BatchReport], known: float = 0.0) -> Overhead:
     """What batches of different sizes have in common: seconds = overhead + rows / capacity(executors).
 
     Least squares of the relative errors, with the capacities eliminated. Batches of one size say nothing; then the
-    prior holds, which is half of the shortest batch, give or take as much.
+    prior holds. `known` are the seconds that were learned before, from a profile or from batches that are forgotten.
     """
     if not batches:
         return Overhead(seconds=0.0, error=math.inf)
-    shortest = min(batch.seconds for batch in batches)
-    prior = (NOISE / (0.5 * shortest)) ** 2
-    above, below = prior * shortest / 2, prior
+    before = _prior(min(batch.seconds for batch in batches), known)
+    prior = (NOISE / before.error) ** 2
+    above, below = prior * before.seconds, prior
     for group in _by_executors(batches).values():
         more_above, more_below = _evidence(group)
         above, below = above + more_above, below + more_below
     # It may well be longer than the shortest batch: that one was short by chance.
     return Overhead(seconds=max(above / below, 0.0), error=NOISE / math.sqrt(below))
+
+
+def _prior(shortest: float, known: float) -> Overhead:
+    """Half of the shortest batch, give or take as much; or what is known, give or take half, if that is less."""
+    half = shortest / 2
+    if 0 < known < half:
+        return Overhead(seconds=known, error=known / 2)
+    return Overhead(seconds=half, error=half)
 
 
 def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:

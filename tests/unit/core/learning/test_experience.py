@@ -49,6 +49,22 @@ def test_batches_of_one_size_tell_no_capacity() -> None:
     assert fitted_overhead(alike).error > 0.3
 
 
+def test_batches_of_one_size_leave_an_overhead_that_is_known_and_tell_the_capacity_beside_it() -> (
+    None
+):
+    alike = [report(20.0 * number, 5000) for number in range(60)]
+    found = Experience(overhead=0.5)
+    for place in range(0, 60, 3):
+        found = found.with_batches(alike[place : place + 3], now=alike[place].end)
+    assert found.overhead == pytest.approx(0.5, rel=0.02)
+    assert rate(found) == pytest.approx(1000, rel=0.02)
+
+
+def test_an_overhead_that_most_of_a_batch_would_be_is_not_known() -> None:
+    alike = [report(20.0 * number, 1000) for number in range(60)]
+    assert fitted_overhead(alike, known=1.4) == fitted_overhead(alike)
+
+
 def test_short_batches_tell_the_overhead_and_no_capacity() -> None:
     found = Experience().with_batches(
         [
