@@ -28,6 +28,9 @@ Slice = tuple[float, float, bool]
 
 ANSWERING = ("py4j.", "org.apache.kafka.clients.admin.")
 
+_RELEASING_SECONDS = 1.0
+"""After Java's threads were read, Python lets go of a thousand objects, which is not the agent's work."""
+
 
 def main() -> None:
     options = _options()
@@ -38,7 +41,9 @@ def main() -> None:
         for number, frame in enumerate(frames)
     ]
     time.sleep(options.warm_up)
-    java, python, began = _java_seconds(spark), _python_seconds(), time.time()
+    java = _java_seconds(spark)
+    time.sleep(_RELEASING_SECONDS)
+    python, began = _python_seconds(), time.time()
     slices = _slices(options) if options.slice else [(began, began + options.seconds, True)]
     time.sleep(max(0.0, began + options.seconds - time.time()))
     figures = {
