@@ -148,7 +148,7 @@ class Experience:
     def _with_capacity(self) -> "Experience":
         overhead = fitted_overhead(self.remembered, self.overhead)
         capacity = self.models.capacity
-        for executors, rate in measured_capacities(self.pending, overhead):
+        for executors, rate in measured_capacities(self.pending, overhead, capacity.fitted()):
             capacity = capacity.with_observation(executors, rate)
         return replace(
             self,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sluice.core.learning.batches import BatchReport
+from sluice.core.modelling.capacity import Capacity
 from sluice.core.series import Measured, NoData
 
 SURE = 0.1
@@ -16,6 +17,11 @@ SURE = 0.1
 
 INEXACT = 0.02
 """No overhead is known better than to that share: batches without rows must not look like slow ones."""
+
+SMALL = 1.0
+"""So badly is the overhead known of batches that may be small: with few executors tasks go in many waves, each with a
+cost of its own, which the rows of a backlog hide.
+"""
 
 NOISE = 0.05
 """Of the logarithm of a batch's length, to weigh batches against the prior of the overhead."""
@@ -28,25 +34,32 @@ class Overhead:
     seconds: float
     error: float
 
-    def capacity(self, batches: Sequence[BatchReport]) -> Measured:
-        """Rows per second beyond the overhead, if these batches can tell."""
+    def capacity(self, batches: Sequence[BatchReport], inexact: float = INEXACT) -> Measured:
+        """Rows per second beyond the overhead, which is known up to that share, if these batches can tell."""
         worked = sum(batch.seconds for batch in batches) - len(batches) * self.seconds
         noise = NOISE * math.hypot(*(batch.seconds for batch in batches))
-        error = len(batches) * max(self.error, INEXACT * self.seconds)
+        error = len(batches) * max(self.error, inexact * self.seconds)
         if math.hypot(noise, error) >= SURE * worked:
             return NoData("batches of so few rows say nothing of the capacity")
         return sum(batch.rows for batch in batches) / worked
 
 
 def measured_capacities(
-    batches: Iterable[BatchReport], overhead: Overhead
+    batches: Iterable[BatchReport], overhead: Overhead, known: Capacity | NoData
 ) -> tuple[tuple[int, float], ...]:
-    """Rows per second beyond the overhead, for each number of executors with batches that can tell."""
-    measured = (
-        (executors, overhead.capacity(group))
-        for executors, group in sorted(_by_executors(batches).items())
-    )
-    return tuple((executors, rate) for executors, rate in measured if not isinstance(rate, NoData))
+    """Rows per second beyond the overhead, for each number of executors with batches that can tell.
+
+    Small batches may tell less than there is, never more: below the range of what is known they tell nothing.
+    """
+    found = []
+    for executors, group in sorted(_by_executors(batches).items()):
+        rate = overhead.capacity(group)
+        if isinstance(rate, NoData):
+            continue
+        is_less = not isinstance(known, NoData) and rate < known.estimate(executors).low
+        if not is_less or not isinstance(overhead.capacity(group, SMALL), NoData):
+            found.append((executors, rate))
+    return tuple(found)
 
 
 def fitted_overhead(batches: Sequence[BatchReport], known: float = 0.0) -> Overhead:

@@ -60,6 +60,25 @@ def test_batches_of_one_size_leave_an_overhead_that_is_known_and_tell_the_capaci
     assert rate(found) == pytest.approx(1000, rel=0.02)
 
 
+def test_small_batches_that_tell_less_than_is_known_change_nothing_and_those_of_a_backlog_do() -> (
+    None
+):
+    known = Models(capacity=CapacityModel(points=((2, 500.0), (4, 1000.0), (8, 2000.0))))
+    before = Experience(models=known, overhead=0.3)
+
+    def after(rows: float, slow: float = 0.0, of: float = 1000.0) -> Experience:
+        sizes = np.random.default_rng(1).uniform(0.8, 1.2, 60)
+        batches = [
+            report(20.0 * number, rows * float(share), overhead=0.3 + slow, rate=of)
+            for number, share in enumerate(sizes)
+        ]
+        return before.with_batches(batches, now=1200)
+
+    assert after(500, slow=0.9).models.capacity == known.capacity, "eight waves, 0.1 s for each"
+    executors, told = after(8000, of=500.0).models.capacity.points[-1]
+    assert (executors, told) == (4, pytest.approx(500, rel=0.05)), "half as fast, with a backlog"
+
+
 def test_an_overhead_that_most_of_a_batch_would_be_is_not_known() -> None:
     alike = [report(20.0 * number, 1000) for number in range(60)]
     assert fitted_overhead(alike, known=1.4) == fitted_overhead(alike)
