@@ -80,6 +80,11 @@ class DriverPod:
         """Whether the driver's process has ended for good."""
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs and is to go on, so that its agent can be asked."""
+        return self.started is not None and not (self.deleting or self.is_over)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorPod:
@@ -209,7 +214,7 @@ class Observed:
     """Their pods."""
     report: AgentReport | None = None
     silence: str | None = None
-    """Why the agent's report is missing or old, if a driver is running."""
+    """Why the agent's report is missing or old, if a driver is running and could have answered by now."""
     ended: int = 0
     """The newest incarnation of this job whose driver was seen to have ended, also if its pod is gone by now."""
     measured: Measurement | Unmeasured = NOT_CONFIGURED
@@ -223,3 +228,9 @@ class Observed:
     """The newest decision on its executors, if one was made since the operator started."""
     profiling: ProfilingOutlook | None = None
     """How it is profiled by itself, if that is enabled."""
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether a driver runs of whose agent this process knows nothing yet: no report, nor that it is silent."""
+        is_up = self.driver is not None and self.driver.is_up
+        return is_up and self.report is None and self.silence is None

@@ -16,7 +16,7 @@ from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
 from sluice.core.series import NoData
-from sluice.core.steps import Verdict
+from sluice.core.steps import StartDriver, StopDriver, Verdict
 
 SCRAPED_AFTER = timedelta(minutes=2)
 """The age of a driver's metrics beyond which they are stale, and how long a new driver may have none."""
@@ -29,6 +29,21 @@ UNKNOWN_WORTH_TELLING = 0.01
 
 CLOCKS_APART = timedelta(minutes=1)
 """Beyond this difference of the clocks, what Prometheus tells is not about now."""
+
+
+def knows_less(record: Record, verdict: Verdict, seen: Observed) -> bool:
+    """Whether the status tells more than is seen: a former operator has heard the driver's agent, and this one has not.
+
+    What it told holds until then. Only a start or a stop is told all the same, because it must be before it is done.
+    """
+    if not seen.is_unheard or isinstance(verdict.step, StartDriver | StopDriver):
+        return False
+    assert seen.driver is not None
+    was_heard = any(
+        claim.type is Condition.DRIVER_RUNNING and claim.status is Status.TRUE
+        for claim in record.conditions
+    )
+    return was_heard and seen.driver.incarnation == record.incarnation
 
 
 def conditions_of(
@@ -94,7 +109,7 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
     if driver.started is None:
         return _not_started(job, driver)
     if seen.report is None:
-        why = seen.silence or "it has not been asked yet"
+        why = seen.silence or "it has just been asked"
         told = f"The driver runs; its agent does not answer: {why}."
         return unknown(kind, DriverThere.AGENT_SILENT, told)
     where = f"{driver.name} on {driver.node}, incarnation {driver.incarnation}"

@@ -178,7 +178,7 @@ class CopyViews:
 
     def _report(self, job: JobKey) -> AgentReport | None:
         driver = self._fleet.driver(job)
-        if driver is None or driver.started is None or driver.is_over or driver.deleting:
+        if driver is None or not driver.is_up:
             return None
         return self._poller.report(job, driver)[0]
 

@@ -4,8 +4,8 @@ Asking is apart from reconciling: an agent that does not answer holds nothing el
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey
 from sluice.core.observations import AgentReport, DriverPod
@@ -38,10 +38,18 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
+    """What is known of an agent that was `asked` for the first time then."""
+
     driver_uid: str
+    asked: datetime
     report: AgentReport | None = None
     silence: str | None = None
     silent: int = 0
+
+    @property
+    def since(self) -> datetime:
+        """When it was heard last; before that, when it could have been."""
+        return self.asked if self.report is None else self.report.at
 
 
 def _is_as_silent_as(answer: _Answer, before: _Answer) -> bool:
@@ -75,17 +83,18 @@ class Poller:
         self._key = key
 
     def report(self, key: JobKey, driver: DriverPod) -> tuple[AgentReport | None, str | None]:
-        """The newest report of this driver's agent if it is fresh, and why not otherwise."""
+        """The newest report of this driver's agent if it is fresh, and why not otherwise.
+
+        Neither means that nothing is known yet: an agent has as long for its first answer as a report is fresh.
+        """
         answer = self._answers.get(key)
         if answer is None or answer.driver_uid != driver.uid:
             self.queue.add(key)
             return None, None
-        report = answer.report
-        if report is not None and self._clock.now() - report.at > max(
-            OLDEST, timedelta(seconds=3 * self._pace.pause(len(self._fleet)))
-        ):
-            report = None
-        return report, answer.silence
+        fresh = max(OLDEST, timedelta(seconds=3 * self._pace.pause(len(self._fleet))))
+        if self._clock.now() - answer.since > fresh:
+            return None, answer.silence
+        return answer.report, None if answer.report is None else answer.silence
 
     def forget(self, key: JobKey) -> None:
         """Drop what is known of a job that is gone."""
@@ -93,14 +102,14 @@ class Poller:
 
     async def _ask(self, key: JobKey) -> float | None:
         driver = self._fleet.driver(key)
-        if driver is None or driver.deleting or driver.is_over or driver.started is None:
+        if driver is None or not driver.is_up:
             self.forget(key)
             return None
         if driver.address is None:
             return self._pace.interval
         before = self._answers.get(key)
         if before is None or before.driver_uid != driver.uid:
-            before = _Answer(driver_uid=driver.uid)
+            before = _Answer(driver_uid=driver.uid, asked=self._clock.now())
         answer = await self._answer(driver.address, driver, before)
         self._answers[key] = answer
         if not _is_as_silent_as(answer, before):
@@ -113,13 +122,8 @@ class Poller:
         try:
             report = await self._agents.report(address, token)
         except AgentUnavailable as error:
-            return _Answer(
-                driver_uid=driver.uid,
-                report=before.report,
-                silence=str(error),
-                silent=min(before.silent + 1, 10),
-            )
+            return replace(before, silence=str(error), silent=min(before.silent + 1, 10))
         if report.incarnation != driver.incarnation:
             told = f"it answers for incarnation {report.incarnation}"
-            return _Answer(driver_uid=driver.uid, silence=told, silent=1)
-        return _Answer(driver_uid=driver.uid, report=report)
+            return replace(before, report=None, silence=told, silent=1)
+        return replace(before, report=report, silence=None, silent=0)

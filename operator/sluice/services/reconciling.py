@@ -139,6 +139,8 @@ class Reconciler:
             job = replace(job, paused_by=self._paused_by)
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
+        if reporting.knows_less(record, verdict, seen):
+            return _pause(verdict, None, now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
         if isinstance(declared, InvalidSpec):
             claims = specclaims.without_spec(claims, str(declared), verdict)
@@ -182,7 +184,7 @@ class Reconciler:
             ended=self._fleet.ended(key),
             profiling=self._profiling(key),
         )
-        if driver is None or driver.deleting or driver.is_over or driver.started is None:
+        if driver is None or not driver.is_up:
             return seen
         report, silence = self._poller.report(key, driver)
         is_cordoned = self._cordons.concern(driver.node, driver.created)

@@ -57,6 +57,19 @@ async def test_a_silent_agent_is_asked_less_and_less_and_what_it_said_last_is_ke
 
 
 @in_virtual_time
+async def test_an_agent_has_as_long_for_its_first_answer_as_a_report_is_fresh() -> None:
+    async with world() as here:
+        await running(here)
+        driver = here.fleet.driver(CLICKS)
+        assert driver is not None
+        await asyncio.sleep(OLDEST.total_seconds())
+        assert len(here.agents.asked) > 1
+        assert here.poller.report(CLICKS, driver) == (None, None)
+        await asyncio.sleep(1)
+        assert here.poller.report(CLICKS, driver)[1] is not None
+
+
+@in_virtual_time
 async def test_a_driver_that_ended_is_not_asked_any_more() -> None:
     async with world() as here:
         here.agents.reports[pods.ADDRESS] = report()
@@ -105,7 +118,7 @@ async def test_an_answer_for_another_incarnation_is_no_answer() -> None:
     async with world() as here:
         here.agents.reports[pods.ADDRESS] = report(incarnation=9)
         await running(here)
-        await asyncio.sleep(1)
+        await asyncio.sleep(OLDEST.total_seconds() + 5)
         driver = here.fleet.driver(CLICKS)
         assert driver is not None
         assert here.poller.report(CLICKS, driver) == (None, "it answers for incarnation 9")

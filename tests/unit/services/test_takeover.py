@@ -1,0 +1,86 @@
+"""An operator that takes over goes on exactly where the former one was."""
+
+import asyncio
+from typing import Any
+
+from sluice.services.polling import OLDEST
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import query, report
+from tests.support.virtual_time import in_virtual_time
+from tests.support.world import World, world
+from tests.unit.services.test_reconciling import started
+
+FLOWING = report(query(arrival_rate=10.0, backlog_rows=150.0))
+
+
+async def flows(here: World) -> None:
+    """A job whose rows flow, and whose status tells it."""
+    await started(here)
+    await here.answers(FLOWING)
+    await asyncio.sleep(10)
+    await here.look()
+    here.cluster.calls.clear()
+
+
+def conditions(cluster: MemoryCluster) -> dict[str, Any]:
+    return {condition["type"]: condition for condition in cluster.status()["conditions"]}
+
+
+@in_virtual_time
+async def test_what_the_former_operator_told_holds_until_the_agent_has_answered() -> None:
+    async with world() as former:
+        await flows(former)
+    before = former.cluster.status()
+    await asyncio.sleep(60)
+    async with world(former.cluster) as here:
+        await here.look()
+        assert here.cluster.writes == []
+        await here.answers(FLOWING)
+        await here.look()
+        await here.look()
+        assert here.cluster.status() == before
+
+
+@in_virtual_time
+async def test_a_silence_is_told_by_a_successor_once_it_has_lasted() -> None:
+    async with world() as former:
+        await flows(former)
+    async with world(former.cluster) as here:
+        await here.look()
+        await asyncio.sleep(OLDEST.total_seconds())
+        await here.look()
+        assert here.cluster.writes == []
+        here.told.clear()
+        await asyncio.sleep(5)
+        assert here.told, "it is looked at again by itself"
+        await here.look()
+        told = conditions(here.cluster)
+        assert told["DriverRunning"]["reason"] == told["Ready"]["reason"] == "AgentSilent"
+        assert "nobody answers" in told["Ready"]["message"]
+        assert here.cluster.status()["phase"] == "Starting"
+
+
+@in_virtual_time
+async def test_a_driver_that_no_former_operator_has_heard_starts() -> None:
+    async with world() as former:
+        await flows(former)
+        former.ends()
+        await former.look()
+        former.gone()
+        await asyncio.sleep(20)
+        await former.look()
+    former.runs()
+    async with world(former.cluster) as here:
+        await here.look()
+        assert here.cluster.status()["phase"] == "Starting"
+        assert conditions(here.cluster)["DriverRunning"]["reason"] == "AgentSilent"
+
+
+@in_virtual_time
+async def test_a_successor_tells_what_it_does_before_the_agent_has_answered() -> None:
+    async with world() as former:
+        await flows(former)
+    async with world(former.cluster) as here:
+        await here.declare(generation=2, suspend=True)
+        assert here.cluster.writes == ["apply streamjobs/clicks", "delete pods/clicks-driver"]
+        assert here.cluster.status()["phase"] == "Stopping"
