@@ -112,7 +112,8 @@ class Recovery:
 class Recoveries:
     """The present one, the last ones with the newest last, and how many there were.
 
-    `usual_lag` is the highest lag of late, in seconds of arrivals, as of the report of `seen_at`.
+    `usual_lag` is the highest lag of late, in seconds of arrivals, as of the report of `seen_at`; who takes over does
+    not know when that was, and goes on from it.
     """
 
     present: Recovery | None = None

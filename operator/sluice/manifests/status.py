@@ -249,6 +249,7 @@ def _recoveries(recoveries: Recoveries) -> Json:
     present = recoveries.present
     return {
         "count": recoveries.count,
+        "usualLag": round(recoveries.usual_lag, 3),
         "present": _recovery(present) if present is not None else {},
         "past": [_recovery(recovery) for recovery in recoveries.past],
     }
@@ -272,6 +273,7 @@ def _read_recoveries(told: Mapping[str, Any]) -> Recoveries:
     read = (_read_recovery(recovery) for recovery in told.get("past", ()))
     return Recoveries(
         count=told.get("count", 0),
+        usual_lag=told.get("usualLag", 0.0),
         present=_read_recovery(told.get("present", {})),
         past=tuple(recovery for recovery in read if recovery is not None),
     )

@@ -74,6 +74,7 @@ class Statuses:
 def _without_numbers(status: Json) -> Json:
     """What a person would want to hear of at once: no numbers, and of conditions not the wording."""
     calm = {name: part for name, part in status.items() if name not in _NUMBERS}
+    calm["recoveries"] = {**status.get("recoveries", {}), "usualLag": None}
     calm["conditions"] = [
         (condition["type"], condition["status"], condition["reason"])
         for condition in status["conditions"]

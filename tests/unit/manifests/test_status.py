@@ -117,6 +117,7 @@ records = st.builds(
         present=st.none() | recoveries(),
         past=st.lists(recoveries(), max_size=3).map(tuple),
         count=numbers,
+        usual_lag=numbers.map(float),
     ),
     resize=st.none()
     | st.builds(Resize, incarnation=numbers, share=shares, refusal=words | st.just("")),

@@ -288,6 +288,19 @@ async def test_numbers_alone_are_written_at_most_every_ten_seconds() -> None:
 
 
 @in_virtual_time
+async def test_a_usual_lag_that_changes_is_a_number() -> None:
+    async with world() as here:
+        await started(here)
+        await asyncio.sleep(10)
+        here.cluster.calls.clear()
+        for lag in range(10):
+            await here.answers(report(query(backlog_rows=100.0 * lag, arrival_rate=10.0)))
+            await here.look()
+        assert len(here.cluster.writes) == 5
+        assert here.cluster.status()["recoveries"]["usualLag"] == 80
+
+
+@in_virtual_time
 async def test_what_people_want_to_hear_of_is_written_at_once() -> None:
     async with world() as here:
         await started(here)

@@ -84,3 +84,13 @@ async def test_a_successor_tells_what_it_does_before_the_agent_has_answered() ->
         await here.declare(generation=2, suspend=True)
         assert here.cluster.writes == ["apply streamjobs/clicks", "delete pods/clicks-driver"]
         assert here.cluster.status()["phase"] == "Stopping"
+
+
+@in_virtual_time
+async def test_the_lag_that_was_usual_is_known_to_a_successor_that_finds_the_driver_lost() -> None:
+    async with world() as former:
+        await flows(former)
+    former.ends()
+    async with world(former.cluster) as here:
+        await here.look()
+        assert here.cluster.status()["recoveries"]["present"]["usualLag"] == 15

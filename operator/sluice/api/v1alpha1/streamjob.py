@@ -114,6 +114,10 @@ class RecoveriesStatus(Model):
     """How long the stream was away, measured."""
 
     count: int = Field(0, description="Recoveries that have ended.")
+    usual_lag: float = Field(
+        0.0,
+        description="The most rows that wait of late, in seconds of arrivals: what a recovery goes back to.",
+    )
     present: RecoveryStatus | None = Field(None, description="The one that goes on.")
     past: list[RecoveryStatus] = Field(default=[], description="The last ones, the newest last.")
 
