@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sluice.errors import Conflict, NotFound
@@ -32,7 +33,9 @@ class MemoryCluster:
     `watchers` are told of every change: its type in a watch, the kind of object, and the object.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], datetime] = lambda: NOW) -> None:
+        """`now` is what objects are told to be created at."""
+        self._now = now
         self.calls: list[Call] = []
         self.watchers: list[Callable[[str, str, Json], None]] = []
         self._objects: dict[tuple[str, str, str], Json] = {}
@@ -60,7 +63,7 @@ class MemoryCluster:
         known = self._objects.get(key, {"metadata": {}})["metadata"]
         made = {
             "uid": known.get("uid") or f"uid-{next(self._uids)}",
-            "creationTimestamp": NOW.isoformat(),
+            "creationTimestamp": known.get("creationTimestamp") or self._now().isoformat(),
             **metadata,
             "resourceVersion": str(next(self._versions)),
         }

@@ -71,9 +71,9 @@ class Place:
     """What kubelets tell of the image that copies run."""
 
     def __init__(self, **backlog: Any) -> None:
-        self.cluster = MemoryCluster()
-        self.cluster.watchers.append(self._changed)
         self.clock = VirtualClock()
+        self.cluster = MemoryCluster(self.clock.now)
+        self.cluster.watchers.append(self._changed)
         self.agents = MemoryAgents(self.clock)
         self.backlogs: dict[str, Backlog] = {}
         self.operators: list[Operator] = []

@@ -199,6 +199,7 @@ class CopyViews:
         return CopySeen(
             has_place=True,
             has_job=True,
+            driver_made=driver.created if driver is not None else None,
             driver_since=driver.started if driver is not None else None,
             registered=report.registered if report is not None else None,
             digest=self.key(declared).digest if isinstance(declared, StreamJob) else None,

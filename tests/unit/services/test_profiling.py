@@ -24,6 +24,7 @@ from sluice.ports import (
     STREAM_JOBS,
     STREAM_PROFILES,
     Json,
+    Resource,
 )
 from sluice.services import profiling
 from sluice.services.ledgers import Ledgers
@@ -152,6 +153,32 @@ async def test_a_copy_that_was_not_made_when_the_operator_ended_is_made_by_the_n
     async with working(here.operator("second")):
         await here.lives(20)
         assert len(here.copies) == 1
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    ("verb", "kind"), [("create", NAMESPACES), ("create", STREAM_JOBS), ("apply", STREAM_JOBS)]
+)
+@pytest.mark.parametrize("away", [170, 250])
+async def test_an_operator_that_is_away_while_a_copy_begins_is_no_lack_of_room(
+    verb: str, kind: Resource, away: int
+) -> None:
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    here.cluster.refuse(verb, kind, *[ClusterUnavailable("away")] * 500)
+    async with working(here.operator("first")):
+        here.profiled(executors=[1])
+        await here.lives(5)
+        assert here.status()["copies"]
+    here.operators = []
+    here.cluster.answer_again()
+    await here.lives(away)
+    here.are_nodes_full = True
+    async with working(here.operator("second")):
+        await here.lives(60)
+        here.are_nodes_full = False
+        await here.lives(150)
+    assert here.status()["phase"] == "Succeeded"
 
 
 @in_virtual_time

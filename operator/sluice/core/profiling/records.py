@@ -316,13 +316,15 @@ class CopySeen:
     """What is seen of a copy.
 
     `has_place`: its namespace, or in a namespace of the user's its StreamJob, is there; `has_job`: its StreamJob is.
-    `registered` counts its executors; None while its agent has not told. `digest` is that of the image which its driver
-    runs, if it is known. `problem` is what certainly keeps it from working, `obstacle` what keeps it waiting.
+    `driver_made` is when its driver's pod was made, `driver_since` when that began to run. `registered` counts its
+    executors; None while its agent has not told. `digest` is that of the image which its driver runs, if it is known.
+    `problem` is what certainly keeps it from working, `obstacle` what keeps it waiting.
     `is_dry`: no more rows wait at its sources, or, of live ones, none has arrived.
     """
 
     has_place: bool = False
     has_job: bool = False
+    driver_made: datetime | None = None
     driver_since: datetime | None = None
     registered: int | None = None
     digest: str | None = None

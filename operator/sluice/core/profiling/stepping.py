@@ -226,15 +226,22 @@ def _is_certain(reading: Reading | LiveReading) -> bool:
 
 def _has_waited(copy: Copy, seen: CopySeen, now: datetime) -> bool:
     """Whether its pods have no place, and will have none. Where all had one, one may be lost and come again."""
-    if copy.phase is not CopyPhase.STARTING:
+    since = _waiting_since(copy, seen)
+    if copy.phase is not CopyPhase.STARTING or since is None:
         return False
+    return now - max(copy.began, since) >= PATIENCE
+
+
+def _waiting_since(copy: Copy, seen: CopySeen) -> datetime | None:
+    """Since when pods wait for a place; None if none does: before they are made, it is the operator that they wait
+    for, which may have been away.
+    """
     if seen.driver_since is None:
-        return now - copy.began >= PATIENCE
+        return seen.driver_made
     if seen.registered is None:
         # Another operator has not asked its agent yet: that says nothing of executors.
-        return False
-    since = max(copy.began, seen.driver_since)
-    return seen.registered < copy.executors and now - since >= PATIENCE
+        return None
+    return seen.driver_since if seen.registered < copy.executors else None
 
 
 def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
@@ -248,6 +255,9 @@ def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Pr
     if not is_whole:
         if seen.obstacle is not None:
             return seen.obstacle
+        if seen.driver_made is None:
+            told = "no driver of it was made within spec.copyDeadline; profile again"
+            return Problem(Reason.COPY_FAILED, told)
         if seen.driver_since is not None and seen.registered is None:
             told = "its driver runs, and its agent does not answer; read the log of the driver"
             return Problem(Reason.COPY_FAILED, told)

@@ -34,7 +34,7 @@ TWO = f"sha256:{'2' * 64}"
 JOB = job(executors={"min": 1, "max": 4})
 KEY = key_of(JOB)
 
-RUNS = CopySeen(has_place=True, has_job=True, driver_since=NOW)
+RUNS = CopySeen(has_place=True, has_job=True, driver_made=NOW, driver_since=NOW)
 
 
 def profile(**changes: Any) -> Profile:

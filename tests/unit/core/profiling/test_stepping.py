@@ -8,6 +8,7 @@ import pytest
 
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import (
+    NOT_THERE,
     Allowance,
     CopySeen,
     EndCopy,
@@ -245,6 +246,39 @@ def test_executors_that_do_not_come_are_waited_for_a_while() -> None:
     story.look(2, copies=some)
     assert failed(story) is Reason.NO_CAPACITY
     assert story.run.problem == obstacle
+
+
+def test_a_driver_that_finds_no_place_is_waited_for_as_long() -> None:
+    story = Story(executors=(4,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(100, copies={copy.namespace: replace(RUNS, driver_made=None, driver_since=None)})
+    waits = {copy.namespace: replace(RUNS, driver_made=story.now, driver_since=None)}
+    story.look(PATIENCE.total_seconds() - 1, copies=waits)
+    assert story.open == [4]
+    story.look(1, copies=waits)
+    assert failed(story) is Reason.NO_CAPACITY
+
+
+@pytest.mark.parametrize("there", [NOT_THERE, CopySeen(has_place=True, has_job=True)])
+def test_an_operator_that_was_away_before_a_copy_had_pods_says_nothing_of_room(
+    there: CopySeen,
+) -> None:
+    story = Story(executors=(4,))
+    story.look()
+    (copy,) = story.run.open
+    story.look(PATIENCE.total_seconds() + 20, copies={copy.namespace: there})
+    assert story.open == [4]
+    assert story.measured(3900).phase is Phase.SUCCEEDED
+
+
+def test_a_copy_that_has_no_driver_at_its_deadline_lacks_no_room() -> None:
+    story = Story(executors=(4,))
+    story.look()
+    (copy,) = story.run.open
+    late = story.profile.copy_deadline.total_seconds()
+    story.look(late, copies={copy.namespace: NOT_THERE})
+    assert failed(story) is Reason.COPY_FAILED
 
 
 def test_a_copy_that_caught_up_before_it_was_measured_tells_that_history_is_short() -> None:
