@@ -138,7 +138,9 @@ async def test_a_batch_is_read_with_the_instant_of_its_beginning() -> None:
 
 async def test_a_start_is_read_once_there_was_a_query_from_an_agent_that_tells_it() -> None:
     moments = {"startedAt": "2026-03-01T11:58:00.000Z", "runningAt": "2026-03-01T11:58:21.500Z"}
-    assert (await told(changed(**moments))).start == 21.5
+    report = await told(changed(**moments))
+    assert report.start == 21.5
+    assert report.running_at == datetime(2026, 3, 1, 11, 58, 21, 500_000, tzinfo=UTC)
     assert (await told(changed(**{**moments, "runningAt": None}))).start is None
     assert (await told(STATE)).start is None
 

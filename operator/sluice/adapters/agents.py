@@ -116,6 +116,7 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         phase=state["phase"],
         incarnation=int(state["job"].get("incarnation") or 0),
         start=_start(state),
+        running_at=_time(state.get("runningAt")),
         application_id=spark.get("applicationId"),
         target=executors.get("target"),
         registered=executors.get("registered"),

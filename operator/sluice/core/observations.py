@@ -173,14 +173,15 @@ class AgentReport:
 
     `executor_seconds` is for how long all tasks so far had a core, waiting for the network included. `work` has the
     executors that can be given tasks; None where the agent, or its Spark, does not tell. `start` is the seconds from
-    the driver's hold of the Lease to its program's first query, by its own clock; None before, and where an older agent
-    does not tell.
+    the driver's hold of the Lease to its program's first query, which was at `running_at`, by its own clock; None
+    before, and where an older agent does not tell.
     """
 
     at: datetime
     phase: str
     incarnation: int
     start: float | None = None
+    running_at: datetime | None = None
     application_id: str | None = None
     target: int | None = None
     registered: int | None = None

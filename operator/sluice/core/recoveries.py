@@ -199,13 +199,19 @@ def _advanced(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:
     recovery = replace(recovery, started=recovery.started or driver.started)
     if report is None or report.incarnation != driver.incarnation:
         return recovery
-    if recovery.connected is None and report.application_id is not None:
-        recovery = replace(recovery, connected=report.at)
     if recovery.committed is None:
         recovery = replace(recovery, committed=_first_commit(report, driver.started))
+    if recovery.connected is None and report.application_id is not None:
+        recovery = replace(recovery, connected=_connection(report, recovery.committed))
     if recovery.committed is None:
         return recovery
     return _calmed(recovery, report, now)
+
+
+def _connection(report: AgentReport, committed: datetime | None) -> datetime:
+    """When the application was there. A successor asks late: then no later than its first query, and first commit."""
+    moments = (report.at, report.running_at, committed)
+    return min(moment for moment in moments if moment is not None)
 
 
 def _restaffed(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:

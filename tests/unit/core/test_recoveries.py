@@ -1,5 +1,6 @@
 """How long the stream was away, one look after the other."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -77,6 +78,21 @@ def test_a_recovery_ends_when_the_lag_stays_usual() -> None:
     ]
     assert past.downtime == 18
     assert past.total == 25
+
+
+@pytest.mark.parametrize(
+    ("first_query", "committed", "session"),
+    [(12, 18, 12), (12, None, 12), (None, 18, 18), (None, None, 20)],
+)
+def test_an_agent_that_is_asked_late_tells_when_its_session_was_there_at_the_latest(
+    first_query: float | None, committed: float | None, session: float
+) -> None:
+    looked = running(20, lag=900.0, committed=committed)
+    assert looked.report is not None
+    told = replace(looked.report, running_at=None if first_query is None else at(first_query))
+    present = killed().seen(replace(looked, report=told), at(20)).present
+    assert present is not None
+    assert present.seconds(present.connected) == session
 
 
 def test_a_lag_that_rises_again_is_no_end() -> None:
