@@ -240,6 +240,7 @@ _STAGES = {
     "container": "started",
     "session": "connected",
     "firstBatch": "committed",
+    "calm": "calm_since",
     "caughtUp": "caught_up",
 }
 """Fields of a told recovery, in seconds since it began, and the moments that they tell of."""

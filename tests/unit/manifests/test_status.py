@@ -68,7 +68,7 @@ def recoveries(draw: st.DrawFn) -> Recovery:
     began = draw(millis)
     reached = {
         moment: draw(st.none() | after)
-        for moment in ("started", "connected", "committed", "caught_up")
+        for moment in ("started", "connected", "committed", "calm_since", "caught_up")
     }
     return Recovery(
         cause=draw(st.sampled_from(Cause)),
@@ -76,7 +76,6 @@ def recoveries(draw: st.DrawFn) -> Recovery:
         began=began,
         detected=began + draw(after),
         usual_lag=float(draw(numbers)),
-        calm_since=None,
         drilled=draw(numbers),
         **{moment: began + pause for moment, pause in reached.items() if pause is not None},
     )

@@ -1,6 +1,7 @@
 """An operator that takes over goes on exactly where the former one was."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from sluice.services.polling import OLDEST
@@ -94,3 +95,26 @@ async def test_the_lag_that_was_usual_is_known_to_a_successor_that_finds_the_dri
     async with world(former.cluster) as here:
         await here.look()
         assert here.cluster.status()["recoveries"]["present"]["usualLag"] == 15
+
+
+@in_virtual_time
+async def test_a_recovery_ends_when_it_did_also_if_the_operator_ended_in_between() -> None:
+    async with world() as former:
+        await flows(former)
+        former.ends()
+        await former.look()
+        former.gone()
+        await asyncio.sleep(20)
+        await former.look()
+        former.runs()
+        await former.look()
+        await former.answers(replace(FLOWING, incarnation=2, application_id="app"))
+        await former.look()
+        calm = former.cluster.status()["recoveries"]["present"]["calm"]
+    await asyncio.sleep(300)
+    later = query(committed_at=former.clock.now(), arrival_rate=10.0, backlog_rows=150.0)
+    async with world(former.cluster) as here:
+        await here.look()
+        await here.answers(report(later, incarnation=2))
+        await here.look()
+        assert here.cluster.status()["recoveries"]["past"][0]["caughtUp"] == calm

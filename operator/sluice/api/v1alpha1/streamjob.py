@@ -105,6 +105,10 @@ class RecoveryStatus(Model):
     first_batch: float | None = Field(
         None, description="Until its first batch was committed: the downtime."
     )
+    calm: float | None = Field(
+        None,
+        description="Until no more rows waited than usual, if that lasts; of the one that goes on.",
+    )
     caught_up: float | None = Field(
         None, description="Until no more rows waited than usual: the recovery."
     )
