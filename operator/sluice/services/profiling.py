@@ -4,7 +4,6 @@ What is decided is in the status before it is done, so a crash at any point is m
 that nobody needs any more are found by their labels, also after a restart.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -30,7 +29,9 @@ from sluice.services.workqueue import WorkQueue
 log = logging.getLogger(__name__)
 
 EVERY = 120.0
-"""Seconds between two looks for copies whose profile is gone."""
+"""Seconds between two looks for copies whose profile is gone; one that fails is taken again sooner, with a back-off."""
+
+_LEFT_BEHIND = "copies that no profile needs"
 
 SHORTEST_PAUSE = timedelta(seconds=10)
 """Between two writes of a status that only bring new numbers."""
@@ -60,8 +61,8 @@ class Profiler:
         self._clock = clock
         self._leads = leads
         self._written: dict[JobKey, tuple[Json, datetime]] = {}
-        self._is_left_behind = asyncio.Event()
         self.queue: WorkQueue[JobKey] = WorkQueue(self._look, fields=_fields)
+        self._sweeps: WorkQueue[str] = WorkQueue(self._sweep, fields=lambda _: {})
 
     def changed(self, resource: Mapping[str, Any]) -> None:
         """A StreamProfile was created or changed."""
@@ -70,7 +71,7 @@ class Profiler:
     def gone(self, resource: Mapping[str, Any]) -> None:
         """A StreamProfile was deleted: its copies go, too."""
         self._written.pop(self._profiles.lose(resource), None)
-        self._is_left_behind.set()
+        self._sweeps.add(_LEFT_BEHIND)
 
     def heard(self, job: JobKey) -> None:
         """A job has changed, or its agent has told something: it may be a copy, or the job of a profile."""
@@ -98,22 +99,11 @@ class Profiler:
             log.warning("cannot see which copies there are: %s", error)
         for key in self._profiles:
             self.queue.add(key)
-        self._is_left_behind.set()
+        self._sweeps.add(_LEFT_BEHIND)
 
     async def run(self) -> None:
         """Remove what is left behind, until cancelled."""
-        while True:
-            try:
-                async with asyncio.timeout(EVERY):
-                    await self._is_left_behind.wait()
-            except TimeoutError:
-                pass
-            self._is_left_behind.clear()
-            try:
-                if self._leads():
-                    await self._sweep()
-            except SluiceError as error:
-                log.warning("cannot look for copies that no profile needs: %s", error)
+        await self._sweeps.run(1)
 
     async def _look(self, key: JobKey) -> float | None:
         """Take the next steps of a profile; the seconds after which to look again."""
@@ -174,7 +164,7 @@ class Profiler:
             await self._write(key, metadata["uid"], told, None)
             # It has no open copy any more, so what there is of them is left behind.
             self._profiles.forget_run(key)
-            self._is_left_behind.set()
+            self._sweeps.add(_LEFT_BEHIND)
 
     async def _act(self, profile: Profile, step: Step) -> None:
         copy, job = step.copy, self._views.job(profile.job)
@@ -192,8 +182,14 @@ class Profiler:
             case _:
                 assert_never(step)
 
-    async def _sweep(self) -> None:
-        """Remove copies that no profile needs: those in namespaces of ours, and what is left in the users' own."""
+    async def _sweep(self, _: str) -> float:
+        """Remove copies that no profile needs; the seconds after which to look for others."""
+        if self._leads():
+            await self._remove_left_behind()
+        return EVERY
+
+    async def _remove_left_behind(self) -> None:
+        """Those in namespaces of ours, and what is left in the users' own."""
         for body in await self._copies.take_stock():
             name, uid, job = body["metadata"]["name"], profile_uid(body), job_key(body)
             is_leaving = "deletionTimestamp" in body["metadata"]

@@ -194,6 +194,19 @@ async def test_copies_go_with_their_profile() -> None:
 
 
 @in_virtual_time
+async def test_a_look_for_copies_without_a_profile_that_fails_is_soon_taken_again() -> None:
+    async with place() as here:
+        here.profiled(executors=[1])
+        await here.lives(20)
+        here.cluster.refuse("list", NAMESPACES, *[ClusterUnavailable("away")] * 3)
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-1")
+        await here.lives(2)
+        assert len(here.places) == 1
+        await here.lives(5)
+        assert here.places == set()
+
+
+@in_virtual_time
 async def test_copies_whose_profile_went_while_no_operator_was_there_are_removed() -> None:
     here = Place()
     here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
