@@ -8,7 +8,7 @@ from typing import Any
 from sluice.core.application import JobKey
 from sluice.core.observations import AgentReport
 from sluice.manifests import names
-from sluice.ports import PODS, STREAM_JOBS, Clock, Json, Metrics
+from sluice.ports import LEASES, PODS, STREAM_JOBS, Clock, Json, Metrics
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
@@ -22,7 +22,7 @@ from tests.support import pods
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
 from tests.support.forecasts import LocalForecasts
-from tests.support.jobs import resource
+from tests.support.jobs import job, resource
 from tests.support.virtual_time import VirtualClock
 
 KEY = b"the operator's own secret"
@@ -116,6 +116,13 @@ class World:
     def ends(self, name: str = "clicks", **how: Any) -> Json:
         """The driver ends now."""
         return self.drive(lambda pod: pods.failed(pod, at=self.clock.now(), **how), name)
+
+    def takes_lease(self, name: str = "clicks") -> Json:
+        """The agent of the driver renews the Lease that it was granted."""
+        lease = self.cluster.stored(LEASES, names.lease(job(name).checkpoint_location))
+        assert lease is not None
+        lease["spec"]["renewTime"] = self.clock.now().isoformat()
+        return self.cluster.put(LEASES, lease)
 
     async def answers(self, report: AgentReport) -> None:
         """The agent tells this whenever it is asked, and is asked at once."""

@@ -62,7 +62,7 @@ app.kubernetes.io/component: operator
   resources: [serviceaccounts]
   verbs: [create, patch]
 - apiGroups: [coordination.k8s.io]
-  # The Leases of checkpoints. It reads none; drivers get the right to hold theirs, and nobody may give what he has not.
+  # The Leases of checkpoints. Drivers get the right to hold theirs, and nobody may give what he has not.
   resources: [leases]
   verbs: [create, get, patch, update]
 - apiGroups: [""]

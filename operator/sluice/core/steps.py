@@ -12,7 +12,7 @@ class StartDriver:
     """Create the children of this incarnation and its driver pod.
 
     `inherits` says that the former driver is proven dead: its Lease of the checkpoint passes on. Else the new driver
-    waits until it is given back or has run out.
+    waits until it is given back or has run out, unless nobody has ever taken it.
     """
 
     incarnation: int

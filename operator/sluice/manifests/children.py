@@ -14,6 +14,9 @@ from sluice.manifests.sparkconf import LOG4J, properties, spark_settings
 
 Json = dict[str, Any]
 
+_NEVER = "1970-01-02T00:00:00.000000Z"
+"""When a Lease was renewed that was granted, and not taken yet. No driver's clock tells that time."""
+
 _RULES = [
     {
         "apiGroups": [""],
@@ -108,7 +111,7 @@ def disruption_budget(job: StreamJob) -> Json:
 
 
 def lease(job: StreamJob, incarnation: int, now: datetime) -> Json:
-    """The Lease of the checkpoint, held by the driver that is about to start."""
+    """The Lease of the checkpoint, granted to the driver that is about to start, which has not renewed it yet."""
     stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -118,9 +121,33 @@ def lease(job: StreamJob, incarnation: int, now: datetime) -> Json:
             "holderIdentity": f"{job.uid}/{incarnation}",
             "leaseDurationSeconds": int(job.checkpoint.lease.total_seconds()),
             "acquireTime": stamp,
-            "renewTime": stamp,
+            "renewTime": _NEVER,
         },
     }
+
+
+def passed_on(found: Json, lease: Json, *, is_dead: bool) -> Json | None:
+    """The Lease as it was found, granted as in `lease`; None if the driver that has it may live.
+
+    `is_dead` says that the former driver is known to be. One that has never renewed its Lease has not begun its
+    program. Should it come yet, it cannot write over a version that it has not read, and ends where it reads of a later
+    incarnation.
+    """
+    spec, wanted = found.get("spec") or {}, lease["spec"]
+    (uid, incarnation), (ours, next_one) = _holder(spec), _holder(wanted)
+    is_later = uid == ours and incarnation > next_one
+    is_unheld = uid == ours and not is_later and spec.get("renewTime") == _NEVER
+    if not (is_dead or is_unheld):
+        return None
+    # A former leader has woken up late, or somebody has emptied the status: a later driver may not have ended yet.
+    renewed = wanted["acquireTime"] if is_later else _NEVER
+    return {**found, "spec": {**spec, **wanted, "renewTime": renewed}}
+
+
+def _holder(spec: Json) -> tuple[str, int]:
+    """The uid of the job and the incarnation whose driver has a Lease; 0 is none of ours."""
+    uid, _, incarnation = str(spec.get("holderIdentity") or "").rpartition("/")
+    return uid, int(incarnation) if incarnation.isdecimal() else 0
 
 
 def _conf_map(job: StreamJob, incarnation: int, agent: bytes) -> Json:

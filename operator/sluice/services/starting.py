@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Chosen, sized
 from sluice.core.steps import StartDriver
-from sluice.errors import Conflict, InvalidSpec, SluiceError
+from sluice.errors import Conflict, InvalidSpec, NotFound, SluiceError
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
 from sluice.ports import (
@@ -149,14 +149,25 @@ class Starter:
     async def _pass_on(self, job: StreamJob, step: StartDriver) -> bool:
         """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""
         lease = children.lease(job, step.incarnation, self._clock.now())
-        if step.inherits:
-            await self._cluster.apply(LEASES, lease)
-            return True
-        try:
+        with suppress(Conflict):
+            if step.incarnation > 1:
+                with suppress(NotFound):
+                    return await self._grant(lease, is_dead=step.inherits)
             await self._cluster.create(LEASES, lease)
-        except Conflict:
-            return False
-        return True
+            return True
+        return False
+
+    async def _grant(self, lease: Json, *, is_dead: bool) -> bool:
+        """Give the new driver the Lease that is there, unless who has it may live.
+
+        Not by applying it: a former leader that wakes up late must not write over what it has not read.
+        """
+        metadata = lease["metadata"]
+        found = await self._cluster.get(LEASES, metadata["namespace"], metadata["name"])
+        granted = children.passed_on(found, lease, is_dead=is_dead)
+        if granted is not None:
+            await self._cluster.replace(LEASES, granted)
+        return granted is not None
 
     async def _create_if_missing(self, body: Json) -> None:
         # One request each, for after a change of leader all drivers are looked at.

@@ -4,20 +4,21 @@ import base64
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.core.podsecurity import template_problems
-from sluice.manifests import names
-from sluice.manifests.children import agent_token, children
-from tests.support.jobs import job
+from sluice.manifests import children, names
+from sluice.manifests.children import agent_token
+from tests.support.jobs import NOW, job
 from tests.support.properties import read_properties
 
 KEY = b"k" * 32
 
 
 def by_kind(**changes: Any) -> dict[str, dict[str, Any]]:
-    stages = children(job(**changes), 3, agent=b"PK", key=KEY)
+    stages = children.children(job(**changes), 3, agent=b"PK", key=KEY)
     return {body["kind"]: body for stage in stages for body in stage}
 
 
@@ -34,8 +35,51 @@ def test_a_driver_may_hold_the_lease_of_its_own_checkpoint_and_no_other() -> Non
     assert set(rule["verbs"]) == {"get", "update"}
 
 
+NEVER = children.lease(job(), 1, NOW)["spec"]["renewTime"]
+RENEWED = "2026-03-01T12:00:00.000000Z"
+
+
+def held(holder: str, renewed: str) -> dict[str, Any]:
+    spec = {"holderIdentity": holder, "renewTime": renewed, "leaseTransitions": 5}
+    return {"metadata": {"resourceVersion": "7"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("holder", "renewed", "is_dead", "is_granted"),
+    [
+        ("uid-of-clicks/2", RENEWED, False, False),
+        ("uid-of-clicks/2", RENEWED, True, True),
+        ("uid-of-clicks/2", NEVER, False, True),
+        ("uid-of-clicks/4", NEVER, False, False),
+        ("uid-of-another/2", NEVER, False, False),
+        ("", RENEWED, False, False),
+        ("", RENEWED, True, True),
+        ("somebody", RENEWED, False, False),
+    ],
+)
+def test_a_lease_passes_on_from_a_driver_that_is_dead_or_never_began(
+    holder: str, renewed: str, is_dead: bool, is_granted: bool
+) -> None:
+    lease = children.lease(job(), 3, NOW)
+    granted = children.passed_on(held(holder, renewed), lease, is_dead=is_dead)
+    assert (granted is not None) == is_granted
+    if granted is not None:
+        assert granted["spec"] == {**lease["spec"], "leaseTransitions": 5}
+        assert granted["metadata"] == {"resourceVersion": "7"}
+
+
+def test_a_lease_that_was_taken_from_a_later_driver_is_not_taken_for_one_that_nobody_held() -> None:
+    late = children.lease(job(), 3, NOW)
+    taken = children.passed_on(held("uid-of-clicks/4", RENEWED), late, is_dead=True)
+    assert taken is not None
+    assert children.passed_on(taken, children.lease(job(), 5, NOW), is_dead=False) is None
+
+
 def test_nobody_is_bound_to_a_role_before_it_is_there() -> None:
-    stages = [{body["kind"] for body in stage} for stage in children(job(), 3, agent=b"", key=KEY)]
+    stages = [
+        {body["kind"] for body in stage}
+        for stage in children.children(job(), 3, agent=b"", key=KEY)
+    ]
     binding = next(number for number, kinds in enumerate(stages) if "RoleBinding" in kinds)
     role = next(number for number, kinds in enumerate(stages) if "Role" in kinds)
     assert role < binding

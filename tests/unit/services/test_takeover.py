@@ -4,12 +4,16 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from sluice.errors import ClusterUnavailable
+from sluice.ports import LEASES, PODS, Json, Resource
 from sluice.services.polling import OLDEST
 from tests.support.cluster import MemoryCluster
-from tests.support.jobs import query, report
+from tests.support.jobs import NOW, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
-from tests.unit.services.test_reconciling import started
+from tests.unit.services.test_reconciling import LEASE, started
 
 FLOWING = report(query(arrival_rate=10.0, backlog_rows=150.0))
 
@@ -118,3 +122,57 @@ async def test_a_recovery_ends_when_it_did_also_if_the_operator_ended_in_between
         await here.answers(report(later, incarnation=2))
         await here.look()
         assert here.cluster.status()["recoveries"]["past"][0]["caughtUp"] == calm
+
+
+async def not_made(here: World) -> None:
+    """An operator that ends after it has granted the Lease, and before it makes the pod."""
+    here.cluster.refuse("create", PODS, ClusterUnavailable("killed"))
+    with pytest.raises(ClusterUnavailable):
+        await here.declare()
+
+
+def holder(cluster: MemoryCluster) -> str:
+    lease = cluster.stored(LEASES, LEASE)
+    assert lease is not None
+    return str(lease["spec"]["holderIdentity"])
+
+
+@in_virtual_time
+async def test_a_driver_that_was_never_made_is_not_waited_for() -> None:
+    async with world() as former:
+        await not_made(former)
+    async with world(former.cluster) as here:
+        await here.look()
+        assert here.cluster.pod() is not None
+        assert holder(here.cluster) == "uid-of-clicks/2"
+
+
+@in_virtual_time
+async def test_a_driver_that_has_held_its_lease_is_waited_for() -> None:
+    async with world() as former:
+        await former.declare()
+        former.takes_lease()
+        former.gone()
+    async with world(former.cluster) as here:
+        await here.look()
+        assert here.cluster.status()["incarnation"] == 2
+        assert holder(here.cluster) == "uid-of-clicks/1"
+
+
+@in_virtual_time
+async def test_a_driver_that_takes_its_lease_at_the_last_moment_keeps_it() -> None:
+    class Late(MemoryCluster):
+        """The agent of a driver that was not seen renews its Lease when that has just been read."""
+
+        async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+            found = await super().get(resource, namespace, name)
+            if resource == LEASES:
+                renewed = {**found["spec"], "renewTime": NOW.isoformat()}
+                self.put(LEASES, {**found, "spec": renewed})
+            return found
+
+    async with world(Late()) as former:
+        await not_made(former)
+    async with world(former.cluster) as here:
+        await here.look()
+        assert holder(here.cluster) == "uid-of-clicks/1"
