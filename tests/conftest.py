@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The machine may be busy: how long a case takes is no rule of any test.
+settings.register_profile("patient", settings.default, deadline=None)
+settings.load_profile("patient")
 
 
 @dataclass(frozen=True)
