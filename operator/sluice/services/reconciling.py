@@ -140,6 +140,7 @@ class Reconciler:
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         if reporting.knows_less(record, verdict, seen):
+            await self._guard(job, verdict, seen.driver)
             return _pause(verdict, None, now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
         if isinstance(declared, InvalidSpec):

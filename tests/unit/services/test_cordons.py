@@ -81,7 +81,6 @@ async def test_a_successor_goes_on_with_a_move() -> None:
         await successor.cordons.ask()
         successor.watch()
         await successor.look()
-        await successor.look()
         await successor.answers(report())
         await successor.look()
         assert here.cluster.writes[-1] == "delete pods/clicks-driver"
@@ -220,8 +219,6 @@ async def test_a_driver_without_a_budget_gets_one_from_whoever_looks_after_it_ne
     here.cluster.remove(DISRUPTION_BUDGETS, "shop", "clicks-driver")
     async with world(here.cluster) as successor:
         await successor.cordons.ask()
-        await successor.look()
-        await successor.answers(report())
         await successor.look()
         assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is not None
         here.cluster.calls.clear()
