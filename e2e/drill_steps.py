@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -112,10 +113,7 @@ def _of_copy(profile: Profile, executors: int) -> Iterator[Step]:
     def has_ended(sight: Sight, kind: str, name: str) -> bool:
         return "endedAt" in copy(sight) and sight.is_leaving(kind, place, name)
 
-    def step(name: str, is_reached: Reached, *, may_be_missed: bool = False) -> Step:
-        told = f"copy of {executors}: {name}"
-        return Step(name=told, is_reached=is_reached, may_be_missed=may_be_missed)
-
+    step = partial(_step, f"copy of {executors}")
     yield step("is decided upon", copy)
     yield step("has a claim", lambda it: it.of("PersistentVolumeClaim", place, claim))
     yield step("has a StreamJob", job)
@@ -216,9 +214,7 @@ def _of_live_rescale(job: Job, generation: int, former: int, wanted: int) -> Ite
     def moves(sight: Sight) -> bool:
         return pods(sight) >= wanted if wanted > former else pods(sight) < former
 
-    def step(name: str, is_reached: Reached) -> Step:
-        return Step(name=f"{former} to {wanted}: {name}", is_reached=is_reached)
-
+    step = partial(_step, f"{former} to {wanted}")
     yield step("is answered", told)
     yield step("executors are asked for", staffing)
     yield step("pods come" if wanted > former else "pods go", moves)
@@ -272,10 +268,7 @@ def _of_restart(job: Job, generation: int, first: str) -> Iterator[Step]:
     def leaves(sight: Sight) -> bool:
         return driver(sight) != first or sight.is_leaving("Pod", job.namespace, name)
 
-    def step(name: str, is_reached: Reached, *, may_be_missed: bool = False) -> Step:
-        told = f"restart: {name}"
-        return Step(name=told, is_reached=is_reached, may_be_missed=may_be_missed)
-
+    step = partial(_step, "restart")
     yield step("the driver is to stop", lambda it: "stopping" in told(it))
     yield step("the driver stops", lambda it: driver(it) and leaves(it))
     yield step("the driver is gone", lambda it: told(it) and driver(it) != first)
@@ -289,6 +282,10 @@ def _of_restart(job: Job, generation: int, first: str) -> Iterator[Step]:
     )
     yield step("the next driver runs", lambda it: next_told(it).get("phase") == "Running")
     yield step("the recovery is on record", lambda it: told(it).get("recoveries", {}).get("count"))
+
+
+def _step(about: str, name: str, is_reached: Reached, *, may_be_missed: bool = False) -> Step:
+    return Step(name=f"{about}: {name}", is_reached=is_reached, may_be_missed=may_be_missed)
 
 
 def _answer(job: Job, generation: int, sight: Sight) -> Json:

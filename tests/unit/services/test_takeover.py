@@ -27,6 +27,15 @@ async def flows(here: World) -> None:
     here.cluster.calls.clear()
 
 
+async def loses_its_driver(here: World) -> None:
+    """The driver has ended, and the next one is made."""
+    here.ends()
+    await here.look()
+    here.gone()
+    await asyncio.sleep(20)
+    await here.look()
+
+
 def conditions(cluster: MemoryCluster) -> dict[str, Any]:
     return {condition["type"]: condition for condition in cluster.status()["conditions"]}
 
@@ -69,11 +78,7 @@ async def test_a_silence_is_told_by_a_successor_once_it_has_lasted() -> None:
 async def test_a_driver_that_no_former_operator_has_heard_starts() -> None:
     async with world() as former:
         await flows(former)
-        former.ends()
-        await former.look()
-        former.gone()
-        await asyncio.sleep(20)
-        await former.look()
+        await loses_its_driver(former)
     former.runs()
     async with world(former.cluster) as here:
         await here.look()
@@ -105,11 +110,7 @@ async def test_the_lag_that_was_usual_is_known_to_a_successor_that_finds_the_dri
 async def test_a_recovery_ends_when_it_did_also_if_the_operator_ended_in_between() -> None:
     async with world() as former:
         await flows(former)
-        former.ends()
-        await former.look()
-        former.gone()
-        await asyncio.sleep(20)
-        await former.look()
+        await loses_its_driver(former)
         former.runs()
         await former.look()
         await former.answers(replace(FLOWING, incarnation=2, application_id="app"))

@@ -18,7 +18,7 @@ SURE = 0.1
 INEXACT = 0.02
 """No overhead is known better than to that share: batches without rows must not look like slow ones."""
 
-SMALL = 1.0
+INEXACT_IF_SMALL = 1.0
 """So badly is the overhead known of batches that may be small: with few executors tasks go in many waves, each with a
 cost of its own, which the rows of a backlog hide.
 """
@@ -57,7 +57,7 @@ def measured_capacities(
         if isinstance(rate, NoData):
             continue
         is_less = not isinstance(known, NoData) and rate < known.estimate(executors).low
-        if not is_less or not isinstance(overhead.capacity(group, SMALL), NoData):
+        if not is_less or not isinstance(overhead.capacity(group, INEXACT_IF_SMALL), NoData):
             found.append((executors, rate))
     return tuple(found)
 
