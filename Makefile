@@ -84,7 +84,7 @@ restart-drill: install ## Restart a job by the operator and by hand in turn: ten
 	$(BIN)/python -m e2e -- e2e/drill_restart.py -s
 
 .PHONY: steps-drill
-steps-drill: install ## Kill the operator at each step of a profile, of live rescales and of a restart: half an hour
+steps-drill: install ## Kill the operator at each step of a profile, of live rescales and of a restart: a quarter of an hour; writes bench/results/steps
 	$(BIN)/python -m e2e -- e2e/drill_steps.py -s
 
 .PHONY: test

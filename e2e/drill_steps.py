@@ -1,13 +1,16 @@
 """The operator is killed at each step of a profile, of live rescales and of a restart: each goes on where it was.
 
-`make steps-drill`: half an hour. A line tells of each kill, and a table of all steps comes at the end of each test.
+`make steps-drill`: a quarter of an hour. A line tells of each kill, and a table of all steps comes at the end of each
+test. It writes bench/results/steps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import pytest
 
+from bench import report
+from bench.report import Result
 from e2e.faults.field import sender
 from e2e.support.api import Cluster, Json, to_yaml, wait_for
 from e2e.support.drivers import Driver
@@ -15,7 +18,7 @@ from e2e.support.jobs import Job, enrichment, progress_of
 from e2e.support.killing import killing
 from e2e.support.load import Load
 from e2e.support.profiles import Profile
-from e2e.support.steps import Reached, Sight, Step
+from e2e.support.steps import Course, Reached, Sight, Step
 
 PROFILED = "stepped"
 WAIT = 8
@@ -31,9 +34,26 @@ HALF_MEASURED = 6
 """The batch of a copy after the first ones, and well before the minute and a half that a measurement takes at least."""
 
 
+PROFILE, LIVE, RESTART = "a profile", "live rescales", "a restart"
+
+
+@pytest.fixture(scope="module")
+def courses() -> Iterator[dict[str, Course]]:
+    """What came of each test that has passed, by what went on in it; written if that is all of them."""
+    known: dict[str, Course] = {}
+    yield known
+    if known.keys() == {PROFILE, LIVE, RESTART}:
+        _write(known)
+
+
 @pytest.mark.timeout(2 * 3600)
 def test_a_profile_goes_on_from_each_step_at_which_the_operator_was_killed(
-    cluster: Cluster, namespace: str, places: tuple[str, ...], operator: str, load: Load
+    cluster: Cluster,
+    namespace: str,
+    places: tuple[str, ...],
+    operator: str,
+    load: Load,
+    courses: dict[str, Course],
 ) -> None:
     load.create_topic(f"{PROFILED}-in", partitions=12)
     load.create_topic(f"{PROFILED}-out", partitions=4)
@@ -65,6 +85,7 @@ def test_a_profile_goes_on_from_each_step_at_which_the_operator_was_killed(
         assert (account["missing"], account["duplicates"]) == (0, 0), account
         assert _uid(job.driver()) == production
         assert job.read()["status"]["incarnation"] == 1
+        courses[PROFILE] = killer.course(account)
     finally:
         older.delete()
         profile.delete()
@@ -171,7 +192,7 @@ def _nothing_was_done_twice(sight: Sight, profile: Profile, status: Json) -> Non
 
 @pytest.mark.timeout(3600)
 def test_live_rescales_go_on_from_each_step_at_which_the_operator_was_killed(
-    job: Job, load: Load, operator: str
+    job: Job, load: Load, operator: str, courses: dict[str, Course]
 ) -> None:
     with sender(job.cluster, job.namespace, f"{job.name}-in", rate=RATE):
         progress = progress_of(job.wait_until_ready())
@@ -195,6 +216,7 @@ def test_live_rescales_go_on_from_each_step_at_which_the_operator_was_killed(
     assert status["staffing"]["executors"] == 1
     assert "fallback" not in status["staffing"]
     assert not status.get("recoveries", {}).get("count")
+    courses[LIVE] = killer.course(account)
 
 
 def _of_live_rescale(job: Job, generation: int, former: int, wanted: int) -> Iterator[Step]:
@@ -225,7 +247,7 @@ def _of_live_rescale(job: Job, generation: int, former: int, wanted: int) -> Ite
 
 @pytest.mark.timeout(3600)
 def test_a_restart_goes_on_from_each_step_at_which_the_operator_was_killed(
-    job: Job, load: Load, operator: str
+    job: Job, load: Load, operator: str, courses: dict[str, Course]
 ) -> None:
     name = f"{job.name}-driver"
     with sender(job.cluster, job.namespace, f"{job.name}-in", rate=RATE):
@@ -248,6 +270,7 @@ def test_a_restart_goes_on_from_each_step_at_which_the_operator_was_killed(
     assert not status.get("failures", {}).get("inARow")
     (recovery,) = status["recoveries"]["past"]
     assert recovery["cause"] == "SpecChange"
+    courses[RESTART] = killer.course(account)
 
 
 def _of_restart(job: Job, generation: int, first: str) -> Iterator[Step]:
@@ -317,3 +340,23 @@ def _uid(resource: Json | None) -> str:
     assert resource is not None
     uid: str = resource["metadata"]["uid"]
     return uid
+
+
+def _write(courses: Mapping[str, Course]) -> None:
+    result = Result(
+        name="steps",
+        title="The operator killed at each step of what it does",
+        method="As soon as a step shows in the API server, the operator's process is killed (SIGKILL) and its pod is "
+        "deleted, so that its Lease has to run out. The next operator goes on; nothing may be done twice, no record "
+        "lost. A profile with two copies while an older one is deleted, live rescales 1-3-1, and a restart with other "
+        "settings, each under load on the local cluster. Of the restart, Kafka may get the batch in flight again.",
+        settings={"rate": RATE, "wait": WAIT, "records": RECORDS},
+        versions=report.versions("kopf"),
+        runs={name: course.figures() for name, course in courses.items()},
+        are_repeats=False,
+        notes="\n\n".join(
+            f"## {name.capitalize()}\n\nAll times are seconds since its beginning.\n\n{course.table()}"
+            for name, course in courses.items()
+        ),
+    )
+    print(f"written: {report.write(result)}")

@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError
 from bench import processes
 from bench.processes import Processes
 from e2e.support.api import Cluster, Json
-from e2e.support.steps import Event, Kill, Shown, Sight, Step, awaited, table
+from e2e.support.steps import Course, Event, Kill, Shown, Sight, Step, awaited, table
 
 AGAIN = 0.2
 """Seconds until a watch that has ended is begun again."""
@@ -86,6 +86,10 @@ class Killer:
     def table(self) -> str:
         """All steps so far, and what became of the operator at them."""
         return table(self.kills, self._missed)
+
+    def course(self, account: Json) -> Course:
+        """The same, with what the job's records came to by the checker's account."""
+        return Course(kills=self.kills, missed=self._missed, account=account)
 
     def _now(self) -> float:
         return time.monotonic() - self._began

@@ -1,11 +1,14 @@
-"""Steps of what goes on in the cluster: which of them show in what was seen so far, and what became of the operator.
+"""Steps of what goes on in the cluster: which of them show in what was seen so far, and what became of the operator
+and of the job's records.
 
 Nothing here asks the cluster; `killing` does.
 """
 
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bench.report import Figure
 from e2e.support.api import Json
 
 LEASE = "sluice-operator"
@@ -119,6 +122,33 @@ class Kill:
 
     def __str__(self) -> str:
         return f"[{self.at:6.1f} s] operator killed: {'; '.join(step.name for step in self.steps)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """All kills of a drill, the steps that nobody saw, and the checker's account of the records."""
+
+    kills: Sequence[Kill]
+    missed: Sequence[str]
+    account: Json
+
+    def figures(self) -> list[Figure]:
+        """What to tell of it; operators that nobody replaced have no time."""
+        away = [kill.led - kill.at for kill in self.kills if kill.led is not None]
+        return [
+            Figure(name="operator killed", value=len(self.kills), unit=""),
+            Figure(name="steps seen", value=sum(len(kill.steps) for kill in self.kills), unit=""),
+            Figure(name="steps not seen", value=len(self.missed), unit=""),
+            Figure(name="until another one leads, median", value=statistics.median(away), unit="s"),
+            Figure(name="until another one leads, longest", value=max(away), unit="s"),
+            Figure(name="records", value=self.account["expected"], unit=""),
+            Figure(name="records lost", value=self.account["missing"], unit="", goal="<= 0"),
+            Figure(name="records written twice", value=self.account["duplicates"], unit=""),
+        ]
+
+    def table(self) -> str:
+        """Each step, and when."""
+        return table(self.kills, self.missed)
 
 
 def awaited(steps: Iterable[Step]) -> list[str]:

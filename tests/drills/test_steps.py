@@ -1,7 +1,7 @@
 """A drill sees each step in what happens to objects, and tells what became of the operator at each."""
 
 from e2e.support.api import Json
-from e2e.support.steps import Event, Kill, Shown, Sight, Step, awaited, table
+from e2e.support.steps import Course, Event, Kill, Shown, Sight, Step, awaited, table
 
 HOME, SHOP = "sluice", "shop"
 
@@ -92,3 +92,26 @@ def test_the_table_has_a_line_for_each_step_also_for_those_that_shared_a_kill_or
         "| starts | not seen |  |  |",
     ]
     assert str(kills[0]) == "[   9.5 s] operator killed: stops; is gone"
+
+
+def test_a_course_tells_of_kills_of_takeovers_and_of_records() -> None:
+    kills = [
+        Kill(steps=(Shown(name="stops", at=1.0), Shown(name="is gone", at=9.0)), at=9.5, led=30.0),
+        Kill(steps=(Shown(name="runs", at=40.0),), at=40.0, led=50.5),
+        Kill(steps=(Shown(name="ends", at=60.0),), at=60.0),
+    ]
+    account = {"expected": 900, "missing": 1, "duplicates": 4}
+
+    told = Course(kills=kills, missed=["starts"], account=account).figures()
+
+    assert {figure.name: figure.value for figure in told} == {
+        "operator killed": 3,
+        "steps seen": 4,
+        "steps not seen": 1,
+        "until another one leads, median": 15.5,
+        "until another one leads, longest": 20.5,
+        "records": 900,
+        "records lost": 1,
+        "records written twice": 4,
+    }
+    assert [figure.name for figure in told if not figure.is_met] == ["records lost"]
