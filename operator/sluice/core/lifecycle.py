@@ -23,7 +23,7 @@ from sluice.core import changes, checkpoints, failures, resizing, restarting, st
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.checkpoints import CheckpointReport
-from sluice.core.chosen import newly_chosen, wanted_executors
+from sluice.core.chosen import newest, newly_chosen, wanted_executors
 from sluice.core.conditions import Condition, DriverThere
 from sluice.core.drilling import answering
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
@@ -53,6 +53,7 @@ def next_step(
         incarnation=_newest_incarnation(job, record, seen),
         ended=max(record.ended, seen.ended),
         recoveries=record.recoveries.seen(seen, now),
+        decided=newest(job, record.decided, seen.decided, since=seen.audible_since, now=now),
         chosen=newly_chosen(job, record.chosen, seen.decided, now),
     )
     record = answering.noticed(job, answering.answered(job, record, seen, now), seen, now)

@@ -5,7 +5,7 @@ These are facts of one moment. What must survive a restart of the operator is in
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from sluice.core.checkpoints import CheckpointReport
@@ -13,6 +13,8 @@ from sluice.core.chosen import Decided
 from sluice.core.learning.batches import BatchReport
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
 from sluice.core.quantities import CpuShare
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 LOST_AFTER = timedelta(seconds=30)
 """A pod that is not gone so long after its grace period has no kubelet that would end it."""
@@ -226,9 +228,17 @@ class Observed:
     leaving: tuple[str, ...] = ()
     """Spark's ids of the executors that are to leave theirs."""
     decided: Decided | None = None
-    """The newest decision on its executors, if one was made since the operator started."""
+    """The newest decision on its executors, if this operator has made one."""
+    led_since: datetime = _LONG_AGO
+    """Since when this operator looks after jobs, perhaps in place of another."""
     profiling: ProfilingOutlook | None = None
     """How it is profiled by itself, if that is enabled."""
+
+    @property
+    def audible_since(self) -> datetime:
+        """Since when this operator could have heard of the present driver."""
+        started = self.driver.started if self.driver is not None else None
+        return max(self.led_since, started or _LONG_AGO)
 
     @property
     def is_unheard(self) -> bool:

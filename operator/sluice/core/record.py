@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from sluice.core.application import StreamJob
 from sluice.core.changes import NO_CHANGE, Change
-from sluice.core.chosen import Chosen
+from sluice.core.chosen import Chosen, Decided
 from sluice.core.conditions import Claim
 from sluice.core.drilling.records import Answer
 from sluice.core.proving import Proving
@@ -81,6 +81,8 @@ class Record:
     change: Change = NO_CHANGE
     gave_up: bool = False
     ended: int = 0
+    decided: Decided | None = None
+    """The newest decision, as far as the status tells it."""
     chosen: Chosen | None = None
     """The number of executors that was decided upon, if the operator may choose it."""
     staffing: Staffing | None = None

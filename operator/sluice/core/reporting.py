@@ -60,7 +60,7 @@ def conditions_of(
         _progress(job, verdict, seen, now),
         _metrics(seen, now),
         _objectives(job, seen),
-        scalingclaims.recovery(job, seen),
+        scalingclaims.recovery(job, verdict.record),
         scalingclaims.scaling(job, verdict.record, seen, now),
     )
     return (*others, _ready(others, verdict.phase))

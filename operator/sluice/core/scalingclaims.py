@@ -10,6 +10,7 @@ from sluice.core.conditions import Claim, Condition, fails, holds, unknown
 from sluice.core.deciding.situation import Mode
 from sluice.core.measurement import Unmeasured
 from sluice.core.observations import Observed
+from sluice.core.quantities import format_duration
 from sluice.core.record import Record
 
 _REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSERVE: "Observing"}
@@ -17,33 +18,35 @@ _REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSE
 
 def scaling(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Claim:
     """Whether decisions are made, the newest of them, and whether the executors are there and have work."""
-    claim = _deciding(job, seen)
+    claim = _deciding(job, record, seen)
     told = _rescaled(record, seen, now) + (_idle(job, seen) or _unused(job, record, seen))
     return replace(claim, message=claim.message + told)
 
 
-def _deciding(job: StreamJob, seen: Observed) -> Claim:
+def _deciding(job: StreamJob, record: Record, seen: Observed) -> Claim:
     kind, mode = Condition.SCALING_ACTIVE, job.scaling.mode
     if mode is Mode.OFF:
         return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
     if isinstance(seen.measured, Unmeasured):
         text = f"Nothing is rescaled without metrics: {seen.measured.message}"
         return fails(kind, seen.measured.reason, text)
-    if seen.decided is None:
-        return unknown(
-            kind, "NotYetDecided", "The first decision is made when a driver has reported."
+    if record.decided is None:
+        text = (
+            "This operator has decided nothing yet; the first decision comes "
+            f"{format_duration(job.scaling.interval)} after a driver has reported."
         )
-    return holds(kind, _REASONS[mode], _told(job, seen.decided))
+        return unknown(kind, "NotYetDecided", text)
+    return holds(kind, _REASONS[mode], _told(job, record.decided))
 
 
-def recovery(job: StreamJob, seen: Observed) -> Claim:
+def recovery(job: StreamJob, record: Record) -> Claim:
     """Whether some number of executors within the bounds recovers within the target."""
     kind, target = Condition.RECOVERY_TARGET_FEASIBLE, job.recovery_target
     if target is None:
         return unknown(kind, "NoTarget", "spec.recovery declares nothing.")
     if job.scaling.mode is Mode.OFF:
         return unknown(kind, "Off", "Recoveries are predicted where spec.scaling.mode is not Off.")
-    decision = seen.decided.decision if seen.decided is not None else None
+    decision = record.decided.decision if record.decided is not None else None
     seconds = target.total_seconds()
     if decision is not None and decision.smallest_recovery is not None:
         text = f"spec.recovery.target: {seconds:.0f} s cannot be kept; {decision.smallest_recovery:.0f} s is the best"

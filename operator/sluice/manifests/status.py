@@ -6,17 +6,16 @@ from typing import Any
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
-from sluice.core.chosen import Chosen, Decided, wanted_executors
+from sluice.core.chosen import wanted_executors
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.drilling.records import Answer
 from sluice.core.measurement import Attained, attained
-from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import Observed, ProfilingOutlook, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.core.series import NoData
-from sluice.manifests import names, proving, resizing, staffing
+from sluice.manifests import decisions, names, proving, resizing, staffing
 from sluice.manifests.moments import moment_text, read_moment
 from sluice.manifests.omitting import without_empty
 
@@ -39,7 +38,6 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
         "replicas": seen.executors_running,
         "driver": _driver(seen),
         "executors": {"wanted": wanted, "running": seen.executors_running},
-        "decision": _decision(seen.decided) if seen.decided is not None else {},
         "stream": _stream(queries),
         "slo": _slo(job, account),
         "profiling": _profiling(seen.profiling) if seen.profiling is not None else {},
@@ -67,7 +65,8 @@ def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Js
             "recoveries": _recoveries(record.recoveries),
             "resize": resizing.told(record.resize) if record.resize is not None else {},
             "drill": _drill(record.drill) if record.drill is not None else {},
-            "chosen": _chosen(record.chosen) if record.chosen is not None else {},
+            "decision": decisions.told(record.decided),
+            "chosen": decisions.told_chosen(record.chosen),
             "staffing": staffing.told(record.staffing),
             "room": staffing.told_room(record.room),
             "proving": proving.told(record.proving),
@@ -103,7 +102,8 @@ def read_record(status: Mapping[str, Any]) -> Record:
         recoveries=_read_recoveries(status.get("recoveries", {})),
         resize=resizing.read(status.get("resize", {})),
         drill=_read_drill(status.get("drill", {})),
-        chosen=_read_chosen(status.get("chosen", {})),
+        decided=decisions.read(status.get("decision", {})),
+        chosen=decisions.read_chosen(status.get("chosen", {})),
         staffing=staffing.read(status.get("staffing", {})),
         room=staffing.read_room(status.get("room", {})),
         proving=proving.read(status.get("proving", {})),
@@ -141,51 +141,6 @@ def _read_drill(told: Mapping[str, Any]) -> Answer | None:
     return Answer(asked=told["asked"], refusal=refusal, done=told.get("done", False))
 
 
-def _chosen(chosen: Chosen) -> Json:
-    return {
-        "executors": chosen.executors,
-        "decision": chosen.decision,
-        "at": moment_text(chosen.at),
-        "reason": chosen.reason,
-        "path": str(chosen.path),
-        "incarnation": chosen.incarnation,
-        "undoes": chosen.undoes,
-    }
-
-
-def _read_chosen(chosen: Mapping[str, Any]) -> Chosen | None:
-    """A choice as it was told; one by a way of a newer operator is forgotten."""
-    at = read_moment(chosen.get("at"))
-    if at is None or chosen.get("path") not in frozenset(Path):
-        return None
-    return Chosen(
-        executors=chosen["executors"],
-        decision=chosen.get("decision", ""),
-        at=at,
-        reason=chosen.get("reason", ""),
-        path=Path(chosen["path"]),
-        incarnation=chosen.get("incarnation", 0),
-        undoes=chosen.get("undoes"),
-    )
-
-
-def _decision(decided: Decided) -> Json:
-    decision = decided.decision
-    return {
-        "id": decided.id,
-        "at": moment_text(decided.at),
-        "wanted": decision.wanted,
-        "executors": decision.executors,
-        "reason": decision.reason,
-        "keptBy": f"{decision.veto.guard}: {decision.veto.reason}" if decision.veto else None,
-        "pending": decided.pending,
-        "expectedLatency": _rounded(decision.expected_latency),
-        "likelyRecovery": _rounded(decided.likely_recovery),
-        "expectedRecovery": _rounded(decision.expected_recovery),
-        "smallestRecovery": _rounded(decision.smallest_recovery),
-    }
-
-
 def _profiling(outlook: ProfilingOutlook) -> Json:
     return {
         "profile": outlook.profile,
@@ -195,10 +150,6 @@ def _profiling(outlook: ProfilingOutlook) -> Json:
         "message": outlook.message,
         "nextLook": moment_text(outlook.until, timespec="seconds"),
     }
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 3)
 
 
 def _failures(record: Record) -> Json:

@@ -119,8 +119,10 @@ class Autoscaler:
 
     def changed(self, key: JobKey) -> None:
         """A job has changed: a person may have approved what waits for it."""
-        job, decided = self._scaled(key), self.decided(key)
-        if job is not None and decided is not None and _approved(job, decided) is not None:
+        job = self._scaled(key)
+        if job is None:
+            return
+        if _approved(job, self.decided(key) or self._record(key).decided) is not None:
             self.queue.add(key)
 
     def forget(self, key: JobKey) -> None:
@@ -153,6 +155,7 @@ class Autoscaler:
         self, job: StreamJob, record: Record, course: Course, now: datetime
     ) -> None:
         course.judge(now.timestamp())
+        before = course.decided or record.decided
         situation = await self._situation(job, course, now)
         stored = Stored(
             situation=situation,
@@ -160,12 +163,12 @@ class Autoscaler:
             settings=autoscaling.settings_of(
                 job,
                 self._measuring.of(job.key),
-                approved=_approved(job, course.decided),
+                approved=_approved(job, before),
                 room=_room(record, now),
             ),
         )
         decision = decide(stored.situation, stored.policy, stored.settings)
-        decided = _decided(course, decision, situation, now)
+        decided = _decided(course, before, decision, situation, now)
         changes = decision.executors != situation.executors
         course.notebook = course.notebook.with_decision(decided.id, stored.to_data(), keep=changes)
         course.watcher.decided(decision, now.timestamp(), decided.id)
@@ -272,7 +275,13 @@ class Autoscaler:
         return job
 
 
-def _decided(course: Course, decision: Decision, situation: Situation, now: datetime) -> Decided:
+def _decided(
+    course: Course,
+    before: Decided | None,
+    decision: Decision,
+    situation: Situation,
+    now: datetime,
+) -> Decided:
     id = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     return Decided(
         id=id,
@@ -281,7 +290,7 @@ def _decided(course: Course, decision: Decision, situation: Situation, now: date
         incarnation=course.sight.incarnation if course.sight is not None else 0,
         decision=decision,
         likely_recovery=_likely_recovery(situation, decision),
-        pending=_pending(course.decided, decision, situation, id),
+        pending=_pending(before, decision, situation, id),
     )
 
 

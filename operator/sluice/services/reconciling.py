@@ -101,6 +101,7 @@ class Reconciler:
         self._good = LastGood(cluster, fleet)
         self._key = b""
         self._records: dict[JobKey, tuple[str, Record]] = {}
+        self._led_since = clock.now()
 
     def use_key(self, key: bytes) -> None:
         """The operator's secret, from which the jobs' are derived."""
@@ -109,6 +110,7 @@ class Reconciler:
 
     def start_afresh(self) -> None:
         """Forget what was remembered in this process: another one may have led since."""
+        self._led_since = self._clock.now()
         self._records.clear()
         self._statuses.forget_all()
         self._good.forget_all()
@@ -180,6 +182,7 @@ class Reconciler:
             executors=self._fleet.executors(key),
             measured=self._measuring.of(key),
             decided=self._autoscaler.decided(key),
+            led_since=self._led_since,
             leaving=self._leaving(key),
             crowd=self._restarts.crowd(key, self._clock.now()),
             ended=self._fleet.ended(key),

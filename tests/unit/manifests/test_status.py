@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from sluice.api.v1alpha1.streamjob import StreamJobStatus
 from sluice.core.application import JobKey
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
+from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.deciding.decision import Decision, Veto
 from sluice.core.drilling.records import Answer
 from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.proving import Good, Proving, Rollback, Trial
@@ -93,9 +95,36 @@ staffings = st.builds(
     fallback=fallbacks,
     futile=fallbacks,
 )
+
+
+@st.composite
+def decisions(draw: st.DrawFn) -> Decided:
+    """A decision as far as it is told, which is what it has come to and not what it was made from."""
+    estimates = st.none() | numbers.map(float)
+    decision = Decision(
+        wanted=draw(numbers),
+        executors=draw(numbers),
+        reason=draw(words),
+        veto=draw(st.none() | st.builds(Veto, guard=st.just("cool-down"), reason=st.text())),
+        expected_latency=draw(estimates),
+        expected_recovery=draw(estimates),
+        smallest_recovery=draw(estimates),
+    )
+    return Decided(
+        id=draw(words),
+        at=draw(millis),
+        before=decision.executors,
+        incarnation=0,
+        decision=decision,
+        likely_recovery=draw(estimates),
+        pending=draw(st.none() | words),
+    )
+
+
 rooms = st.builds(Room, executors=numbers, until=millis)
 records = st.builds(
     Record,
+    decided=st.none() | decisions(),
     staffing=st.none() | staffings,
     room=st.none() | rooms,
     incarnation=numbers,
@@ -227,12 +256,14 @@ def test_what_is_known_of_specs_reads_back_and_a_rollback_to_nothing_does_not() 
 def test_a_moment_that_somebody_has_written_is_one_or_none(moment: str) -> None:
     stored = {
         "failures": {"nextStart": moment, "at": moment},
+        "decision": {"wanted": 3, "executors": 3, "at": moment},
         "chosen": {"executors": 3, "at": moment, "path": "Live"},
         "recoveries": {"present": {"cause": "DriverLoss", "began": moment}},
     }
     record = read_record(stored)
     known = (
         record.next_start,
+        record.decided and record.decided.at,
         record.chosen and record.chosen.at,
         record.last_failure and record.last_failure.at,
     )

@@ -1,18 +1,24 @@
 """An operator that takes over goes on exactly where the former one was."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from sluice.core.application import JobKey
+from sluice.core.chosen import LATE
 from sluice.errors import ClusterUnavailable
 from sluice.ports import LEASES, PODS, Json, Resource
 from sluice.services.polling import OLDEST
+from tests.support import pods
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import NOW, query, report
+from tests.support.streams import Stream
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
+from tests.unit.services.test_autoscaling import SCALING, Case, Scraping
 from tests.unit.services.test_reconciling import LEASE, started
 
 FLOWING = report(query(arrival_rate=10.0, backlog_rows=150.0))
@@ -34,6 +40,30 @@ async def loses_its_driver(here: World) -> None:
     here.gone()
     await asyncio.sleep(20)
     await here.look()
+
+
+async def decided(here: World, mode: str = "Auto", seconds: float = 60) -> None:
+    """A job that is decided upon for so long, and whose status tells it."""
+    case = Case(here, Stream(arriving=3500))
+    await case.starts(scaling={**SCALING, "mode": mode}, recovery={"target": "2m"})
+    await case.lives(seconds)
+
+
+def succeeding(here: World) -> Case:
+    """The same job, whose driver answers the next operator."""
+    case = Case(here, Stream(arriving=3500))
+    here.agents.reports[pods.ADDRESS] = case.stream.told
+    return case
+
+
+def told_of_deciding(cluster: MemoryCluster) -> Mapping[str, Any]:
+    """All that a status tells of decisions, but the wording."""
+    told = conditions(cluster)
+    claims = {kind: told[kind] for kind in ("ScalingActive", "RecoveryTargetFeasible")}
+    return {
+        "decision": cluster.status().get("decision"),
+        **{kind: (claim["status"], claim["reason"]) for kind, claim in claims.items()},
+    }
 
 
 def conditions(cluster: MemoryCluster) -> dict[str, Any]:
@@ -123,6 +153,61 @@ async def test_a_recovery_ends_when_it_did_also_if_the_operator_ended_in_between
         await here.answers(report(later, incarnation=2))
         await here.look()
         assert here.cluster.status()["recoveries"]["past"][0]["caughtUp"] == calm
+
+
+@in_virtual_time
+async def test_what_the_former_operator_has_decided_is_told_until_its_successor_has() -> None:
+    async with world(metrics=Scraping) as former:
+        await decided(former)
+    before = told_of_deciding(former.cluster)
+    assert before["decision"]
+    async with world(former.cluster, metrics=Scraping) as here:
+        await asyncio.sleep(3600)
+        here.reconciler.start_afresh()
+        case = succeeding(here)
+        here.watch()
+        while here.autoscaler.decided(JobKey("shop", "clicks")) is None:
+            assert told_of_deciding(here.cluster) == before
+            await case.lives(5)
+        await case.lives(5)
+        after = told_of_deciding(here.cluster)
+        assert after["decision"] != before["decision"]
+        assert after["ScalingActive"] == before["ScalingActive"]
+
+
+@in_virtual_time
+async def test_what_the_former_operator_has_decided_is_told_until_its_successor_should_have() -> (
+    None
+):
+    async with world(metrics=Scraping) as former:
+        await decided(former)
+    before = told_of_deciding(former.cluster)
+    async with world(former.cluster, metrics=Scraping) as here:
+        silent = Case(here, Stream(arriving=3500))
+        await silent.lives(30 + LATE.total_seconds() - 5)
+        assert told_of_deciding(here.cluster) == before
+        await silent.lives(10)
+        assert told_of_deciding(here.cluster) == {
+            "decision": None,
+            "ScalingActive": ("Unknown", "NotYetDecided"),
+            "RecoveryTargetFeasible": ("Unknown", "NotPredicted"),
+        }
+
+
+@in_virtual_time
+async def test_what_the_former_operator_has_asked_a_person_for_is_done_by_its_successor() -> None:
+    async with world(metrics=Scraping) as former:
+        await decided(former, "Approve", 300)
+    told = former.cluster.status()["decision"]
+    async with world(former.cluster, metrics=Scraping) as here:
+        case = succeeding(here)
+        await here.declare(
+            scaling={**SCALING, "mode": "Approve"},
+            recovery={"target": "2m"},
+            annotations={"sluice.dev/approve": told["pending"]},
+        )
+        await case.lives(60)
+        assert here.agents.targets == [told["wanted"]]
 
 
 async def not_made(here: World) -> None:
