@@ -20,6 +20,7 @@ class Unmeasured:
 NOT_CONFIGURED = Unmeasured(
     "NotConfigured", "No Prometheus is configured: set prometheus.url of the chart."
 )
+NOT_YET_ASKED = Unmeasured("NotYetAsked", "Prometheus has not been asked yet.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

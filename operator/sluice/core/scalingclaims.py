@@ -8,7 +8,7 @@ from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, fails, holds, unknown
 from sluice.core.deciding.situation import Mode
-from sluice.core.measurement import Unmeasured
+from sluice.core.measurement import NOT_YET_ASKED, Unmeasured
 from sluice.core.observations import Observed
 from sluice.core.quantities import format_duration
 from sluice.core.record import Record
@@ -27,7 +27,7 @@ def _deciding(job: StreamJob, record: Record, seen: Observed) -> Claim:
     kind, mode = Condition.SCALING_ACTIVE, job.scaling.mode
     if mode is Mode.OFF:
         return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
-    if isinstance(seen.measured, Unmeasured):
+    if isinstance(seen.measured, Unmeasured) and seen.measured != NOT_YET_ASKED:
         text = f"Nothing is rescaled without metrics: {seen.measured.message}"
         return fails(kind, seen.measured.reason, text)
     if record.decided is None:

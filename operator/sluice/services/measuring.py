@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey
-from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
+from sluice.core.measurement import NOT_CONFIGURED, NOT_YET_ASKED, Measurement, Unmeasured
 from sluice.core.quantities import duration
 from sluice.errors import MetricsUnavailable
 from sluice.ports import Clock, Labelled, Metrics
@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 EVERY = 30.0
 """Seconds between two rounds; the recorded minutes change no faster than that."""
 
-_NOT_YET = Unmeasured("NotYetAsked", "Prometheus has not been asked yet.")
 _GOOD_MINUTES = 'job:sluice_slo_good:slice{{sli="all"{where}}}[{seconds:.0f}s]'
 
 Values = Mapping[JobKey, float]
@@ -38,7 +37,7 @@ class Measuring:
         self._clock = clock
         self._where = f',namespace=~"{"|".join(namespaces)}"' if namespaces else ""
         self._told: Mapping[JobKey, Measurement] = {}
-        self._trouble = NOT_CONFIGURED if metrics is None else _NOT_YET
+        self._trouble = NOT_CONFIGURED if metrics is None else NOT_YET_ASKED
         self._blank: Measurement | None = None
 
     def of(self, key: JobKey) -> Measurement | Unmeasured:

@@ -195,6 +195,22 @@ async def test_what_the_former_operator_has_decided_is_told_until_its_successor_
 
 
 @in_virtual_time
+async def test_a_successor_that_has_not_asked_for_metrics_yet_does_not_say_that_there_are_none() -> (
+    None
+):
+    async with world(metrics=Scraping) as former:
+        await decided(former)
+    before = told_of_deciding(former.cluster)
+    async with world(former.cluster, metrics=Scraping) as here:
+        case = succeeding(here)
+        await here.look()
+        await here.answers(case.stream.told(here.clock.now()))
+        await here.look()
+        assert here.cluster.writes[-1] == "apply streamjobs/clicks"
+        assert told_of_deciding(here.cluster) == before
+
+
+@in_virtual_time
 async def test_what_the_former_operator_has_asked_a_person_for_is_done_by_its_successor() -> None:
     async with world(metrics=Scraping) as former:
         await decided(former, "Approve", 300)
