@@ -52,6 +52,11 @@ class Rollback:
     why: str
     incarnation: int = 0
 
+    @property
+    def retry(self) -> str:
+        """The value of the annotation that asks for another try."""
+        return str(self.incarnation)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proving:
@@ -70,7 +75,7 @@ class Proving:
         rollback = self.rollback
         if rollback is None or rollback.generation != job.generation:
             return self
-        return Proving(good=self.good) if job.retry == str(rollback.incarnation) else self
+        return Proving(good=self.good) if job.retry == rollback.retry else self
 
     def started(self, job: StreamJob, now: datetime) -> "Proving":
         """A driver of this spec is about to start."""

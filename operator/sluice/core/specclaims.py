@@ -14,6 +14,9 @@ from sluice.core.record import Record
 from sluice.core.resizing import Resize
 from sluice.core.steps import Verdict
 
+LONGEST_TOLD = 40
+"""Characters of a wrong value that are told; anybody may have written it."""
+
 
 def invalid(message: str, seen: Observed) -> tuple[Claim, ...]:
     """The conditions of a job whose spec cannot be carried out."""
@@ -109,8 +112,12 @@ def _told_of_rollback(job: StreamJob, record: Record) -> str:
     rollback = record.proving.rollback
     assert rollback is not None
     named = f"{job.key.name} -n {job.key.namespace}"
-    retry = f"kubectl annotate sj {named} {RETRY}={rollback.incarnation} --overwrite"
-    return f"{told_of_rollback(record)} To try it as it is: {retry}."
+    command = f"kubectl annotate sj {named} {RETRY}={rollback.retry} --overwrite"
+    told = f"{told_of_rollback(record)} To try it as it is: {command}."
+    if job.retry is None or job.retry == rollback.retry:
+        return told
+    wrong = job.retry[:LONGEST_TOLD]
+    return f"{told} {RETRY}: {wrong!r} asks for nothing; {rollback.retry!r} does."
 
 
 def _told_of_refusal(job: StreamJob, record: Record) -> str:

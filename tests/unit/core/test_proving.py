@@ -244,6 +244,33 @@ def test_another_number_than_that_of_the_condition_asks_for_nothing(retry: str) 
     assert record.retried(asked(record, retry)) == record
 
 
+@pytest.mark.parametrize("retry", ["", "yes", "2", "03"])
+def test_who_asks_by_another_value_is_told_which_one_it_is_and_which_would_do(retry: str) -> None:
+    record = after_failures(changed(), 2)
+    plain, told = applied(changed(), record), applied(asked(record, retry), record)
+    assert (told.status, told.reason) == (plain.status, plain.reason)
+    assert (
+        told.message == f"{plain.message} sluice.dev/retry: {retry!r} asks for nothing; '3' does."
+    )
+
+
+def test_a_value_that_has_asked_once_is_told_to_ask_for_nothing_any_more() -> None:
+    given_up = after_failures(changed(), 2)
+    of = asked(given_up)
+    again = after_failures(of, 2, given_up.retried(of))
+    assert "'3' asks for nothing; '5' does" in applied(of, again).message
+
+
+def test_of_a_value_without_end_only_the_beginning_is_told() -> None:
+    record = after_failures(changed(), 2)
+    assert len(applied(asked(record, "7" * 200_000), record).message) < 600
+
+
+def test_a_value_that_is_right_is_not_told_to_be_wrong() -> None:
+    record = after_failures(changed(), 2)
+    assert "asks for nothing" not in applied(asked(record), record).message
+
+
 def test_a_try_of_another_generation_is_not_asked_for_again() -> None:
     record = after_failures(changed(), 2)
     assert record.retried(replace(asked(record), generation=6)) == record

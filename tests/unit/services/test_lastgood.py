@@ -194,6 +194,24 @@ async def test_the_same_spec_is_tried_again_if_a_person_asks_and_is_good_if_it_w
 
 
 @in_virtual_time
+async def test_a_wrong_request_for_another_try_is_told_in_the_condition_and_by_no_event() -> None:
+    async with world() as here:
+        await rolled_back(here)
+        before = condition(here.cluster, "SpecApplied")
+        here.cluster.calls.clear()
+        await here.declare(
+            generation=2, application=BROKEN, annotations={"sluice.dev/retry": "yes"}
+        )
+        await asyncio.sleep(10)
+        await settles(here)
+        after = condition(here.cluster, "SpecApplied")
+        assert "sluice.dev/retry: 'yes' asks for nothing" in after["message"]
+        assert {**after, "message": before["message"]} == before
+        assert {call.plural for call in here.cluster.calls} == {"streamjobs"}
+        assert len(here.cluster.calls) == 1
+
+
+@in_virtual_time
 async def test_one_try_is_made_for_each_time_that_a_person_asks_also_by_a_successor() -> None:
     async with world() as here:
         await rolled_back(here)
