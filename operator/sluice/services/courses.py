@@ -123,7 +123,7 @@ class Course:
         )
         self.watcher.terms = autoscaling.terms_of(job, report)
         self._know_slots(job, report)
-        self._know_starts(job, report)
+        self._know_pause(job)
         self._notice_lost_executors(before, at)
         self.watcher.saw(self.sight.scrape, at)
         self.watcher.history = thinned(self.watcher.history, at - FINE)
@@ -185,10 +185,10 @@ class Course:
         if before.scrape.running == asked and (gone or now.scrape.running < asked):
             self.watcher.failed(Cause.EXECUTOR_LOSS, at)
 
-    def _know_starts(self, job: StreamJob, report: AgentReport) -> None:
-        """When the next driver would be started if this one were lost, and what its program may take."""
-        known = self.watcher.experience.with_pause(autoscaling.pause_of(job))
-        self.watcher.experience = known if report.start is None else known.with_start(report.start)
+    def _know_pause(self, job: StreamJob) -> None:
+        """When the next driver would be started if this one were lost."""
+        pause = autoscaling.pause_of(job)
+        self.watcher.experience = self.watcher.experience.with_pause(pause)
 
     def _know_slots(self, job: StreamJob, report: AgentReport) -> None:
         """Stateful stages have the partitions of the checkpoint, whatever the number of executors."""

@@ -73,11 +73,11 @@ def test_after_one_loss_of_a_driver_the_prior_is_forgotten() -> None:
 def test_a_job_that_starts_quickly_is_likely_to_recover_quickly_before_it_has_lost_a_driver() -> (
     None
 ):
-    started = replace(MODELS, downtimes=Downtimes().with_start(10.0))
+    started = replace(MODELS, downtimes=Downtimes().with_start(10.0).with_excess(7.0))
     never = replace(MODELS, downtimes=Downtimes())
     assert recovery(models=started) < 0.5 * recovery(models=never)
     assert recovery(models=started) == recovery(
-        models=replace(MODELS, downtimes=Downtimes().with_observation(Cause.DRIVER_LOSS, 25.0))
+        models=replace(MODELS, downtimes=Downtimes().with_observation(Cause.DRIVER_LOSS, 32.0))
     )
 
 

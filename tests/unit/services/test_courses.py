@@ -10,15 +10,18 @@ from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.judging import Growth, Reading, Trial
 from sluice.core.foreseen import Foreseen
+from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects
+from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.rescaling import Path
+from sluice.core.observations import AgentReport
 from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries
 from sluice.core.resizing import Resize
 from sluice.services.courses import Course
 from tests.support.courses import course, decided
-from tests.support.jobs import NOW, job, report, work
+from tests.support.jobs import NOW, job, query, report, work
 
 NOTHING = Foreseen()
 
@@ -60,12 +63,65 @@ def test_a_job_whose_executors_have_other_cpu_forgets_harm() -> None:
 
 def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:
     seen = course()
-    seen.hear(job(), report(start=20.0))
+    seen.hear(job(), report(start=20.0, running_at=NOW))
     assert seen.watcher.experience.models.downtimes.start == 20.0
     seen.hear(job(), report(at=NOW + timedelta(minutes=1), incarnation=2))
     assert seen.watcher.experience.models.downtimes.start == 20.0
-    seen.hear(job(), report(at=NOW + timedelta(minutes=2), incarnation=2, start=14.0))
+    later = NOW + timedelta(minutes=2)
+    seen.hear(job(), report(at=later, incarnation=2, start=14.0, running_at=later))
     assert seen.watcher.experience.models.downtimes.start == 14.0
+
+
+def started(minutes: float, *, cold: float) -> AgentReport:
+    """What an agent tells twenty minutes after the first query of its driver: a cold batch, and warm ones."""
+    running_at, at = NOW + timedelta(minutes=minutes), NOW + timedelta(minutes=minutes + 20)
+    sizes = [4000.0 * (1 + place % 3) for place in range(60)]
+    batches = [
+        BatchReport(
+            start=running_at.timestamp() + 20 * place,
+            seconds=0.5 + rows / 1000 + (cold if place == 0 else 0.0),
+            rows=rows,
+            executors=2,
+            cold=place == 0,
+        )
+        for place, rows in enumerate(sizes)
+    ]
+    told = query(batches=tuple(batches))
+    return report(told, at=at, start=20.0, running_at=running_at)
+
+
+def foreseen_excess(seen: Course) -> float | None:
+    """What decisions are made from."""
+    now = seen.watcher.scrapes[-1].at
+    return seen.watcher.situation(now).models.downtimes.excess
+
+
+def test_what_the_first_batch_of_a_job_took_longer_is_foreseen_once_its_capacity_is_known() -> None:
+    seen, told = course(), started(0, cold=15.0)
+    beginning = replace(told.queries[0], batches=told.queries[0].batches[:1])
+    seen.hear(job(), replace(told, at=NOW + timedelta(minutes=1), queries=(beginning,)))
+    assert foreseen_excess(seen) is None
+    seen.hear(job(), told)
+    assert foreseen_excess(seen) == pytest.approx(15, rel=0.05)
+
+
+def test_an_operator_that_takes_over_knows_the_first_batch_though_no_agent_tells_it_any_more() -> (
+    None
+):
+    before, told = course(), started(0, cold=15.0)
+    before.hear(job(), told)
+    after = course()
+    after.watcher = recalled(before.memory(), before.watcher.terms, 2, told.at.timestamp())
+    recent = replace(told.queries[0], batches=told.queries[0].batches[5:])
+    after.hear(job(), replace(told, at=told.at + timedelta(minutes=1), queries=(recent,)))
+    assert foreseen_excess(after) == pytest.approx(15, rel=0.05)
+
+
+def test_another_driver_that_was_slower_at_first_is_foreseen_again() -> None:
+    seen = course()
+    for minutes, cold in ((0, 15.0), (60, 40.0)):
+        seen.hear(job(), replace(started(minutes, cold=cold), incarnation=minutes + 1))
+        assert foreseen_excess(seen) == pytest.approx(cold, rel=0.05)
 
 
 def seen_to_have(*staff: tuple[str, ...], asked: int = 2) -> Course:

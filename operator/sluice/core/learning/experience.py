@@ -7,6 +7,10 @@
 
 A batch tells the capacity even of a job that is not saturated, because its rows and its length are known. The first
 batch on cold executors tells nothing of it; what it takes longer is part of the outage that made them cold.
+
+The newest driver's first batch is remembered, because it foretells what the next one's takes longer. Of a job that
+starts for the first time, nobody knows its capacity at that moment: how much longer that was, is asked later, by what
+is known then.
 """
 
 from collections.abc import Sequence
@@ -15,10 +19,11 @@ from dataclasses import dataclass, field, replace
 from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.overheads import fitted_overhead, measured_capacities
+from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity
-from sluice.core.modelling.downtime import Cause, Downtimes
+from sluice.core.modelling.downtime import FIRST_BATCH, Cause, Downtimes
 from sluice.core.modelling.latency import LatencyPoint
-from sluice.core.series import NoData
+from sluice.core.series import Measured, NoData
 
 SPACING = 10.0
 """Seconds between two batches that are remembered for the overhead, so that the memory is an hour long."""
@@ -54,13 +59,17 @@ class Outage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """What was learned so far, and what it needs to go on."""
+    """What was learned so far, and what it needs to go on.
+
+    `first` is the first batch with rows of the newest driver that is known to have had one.
+    """
 
     models: Models = field(default_factory=Models)
     overhead: float = 0.0
     remembered: tuple[BatchReport, ...] = ()
     pending: tuple[BatchReport, ...] = ()
     outage: Outage | None = None
+    first: BatchReport | None = None
     latency_at: float = 0.0
 
     def with_outage(self, cause: Cause, at: float) -> "Experience":
@@ -69,9 +78,12 @@ class Experience:
             return self
         return replace(self, outage=Outage(cause=cause, at=at), pending=())
 
-    def with_start(self, seconds: float) -> "Experience":
-        """What the program of the newest driver took until its first query."""
-        return self._with_downtimes(self.models.downtimes.with_start(seconds))
+    def with_start(self, start: Start, batches: Sequence[BatchReport]) -> "Experience":
+        """How the newest driver began, and its batches since the last time."""
+        told = batches if self.first is None else (self.first, *batches)
+        own = (batch for batch in told if batch.start >= start.began and batch.rows > 0)
+        found = self._with_downtimes(self.models.downtimes.with_start(start.seconds))
+        return replace(found, first=next(own, self.first))
 
     def with_pause(self, seconds: float) -> "Experience":
         """The pause after which a driver that was lost is started again."""
@@ -91,12 +103,29 @@ class Experience:
         latency = self.models.latency.with_observation(point)
         return replace(self, models=replace(self.models, latency=latency), latency_at=now)
 
-    def expected(self, batch: BatchReport, capacity: Capacity | NoData) -> float:
-        """The seconds that its rows explain; all of them, where nothing is known."""
-        if isinstance(capacity, NoData) or batch.executors < 1:
-            return batch.seconds
-        rate = capacity.rate(batch.executors)
-        return self.overhead + batch.rows / rate if rate > 0 else batch.seconds
+    def models_now(self) -> Models:
+        """The models, with what the first batch of the newest driver tells by what is known now."""
+        downtimes = self.models.downtimes.with_excess(self._excess_of_start())
+        return replace(self.models, downtimes=downtimes)
+
+    def expected(self, batch: BatchReport, capacity: Capacity | NoData) -> Measured:
+        """The seconds that its rows explain."""
+        if isinstance(capacity, NoData):
+            return capacity
+        rate = capacity.rate(batch.executors) if batch.executors > 0 else 0.0
+        if rate <= 0:
+            return NoData(f"what {batch.executors} executors can do is not known")
+        return self.overhead + batch.rows / rate
+
+    def _excess_of_start(self) -> float | None:
+        """None is not known: nobody saw the first one, or one without rows had been before it."""
+        if self.first is None or not self.first.cold:
+            return None
+        expected = self.expected(self.first, self.models.capacity.fitted())
+        # Of a large backlog, what may be noise in what its rows explain is more than there is to tell.
+        if isinstance(expected, NoData) or (UNEXPECTED - 1) * expected > FIRST_BATCH:
+            return None
+        return _excess(self.first, expected)
 
     def _with_outage_of(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         found, capacity = self, self.models.capacity.fitted()
@@ -116,8 +145,7 @@ class Experience:
         outage = self.outage
         if outage is None or batch.end <= outage.at:
             return self
-        expected = self.expected(batch, capacity)
-        excess = batch.seconds - expected if batch.seconds > UNEXPECTED * expected else 0.0
+        excess = _excess(batch, self.expected(batch, capacity))
         if not outage.is_complete:
             return replace(self, outage=replace(outage, excess=outage.excess + excess))
         if batch.start < outage.at:
@@ -156,3 +184,10 @@ class Experience:
             overhead=overhead.seconds,
             pending=(),
         )
+
+
+def _excess(batch: BatchReport, expected: Measured) -> float:
+    """The seconds that a batch was held up; none where nobody knows what its rows explain."""
+    if isinstance(expected, NoData) or batch.seconds <= UNEXPECTED * expected:
+        return 0.0
+    return batch.seconds - expected

@@ -4,9 +4,12 @@ Only what cannot be seen anew is kept: models, wishes, when executors were chang
 """
 
 import math
+from dataclasses import asdict
+from typing import Any
 
 from sluice.core.deciding.compacting import compacted_models
 from sluice.core.deciding.situation import Models, Wish
+from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects, effects_from_data
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.terms import Terms
@@ -19,7 +22,7 @@ VERSION = 1
 
 def memory_of(watcher: Watcher) -> Data:
     """Plain data for `recalled`."""
-    models = compacted_models(watcher.experience.models)
+    models, first = compacted_models(watcher.experience.models), watcher.experience.first
     return sealed(
         "Memory",
         VERSION,
@@ -27,6 +30,7 @@ def memory_of(watcher: Watcher) -> Data:
         latency=models.latency.to_data(),
         downtimes=models.downtimes.to_data(),
         overhead=watcher.experience.overhead,
+        first=None if first is None else asdict(first),
         wishes=[[wish.at, wish.executors, int(wish.applied)] for wish in watcher.wishes],
         notes=dict(watcher.notes),
         rescaled_at=watcher.rescaled_at,
@@ -46,7 +50,12 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
         return Watcher(
             terms=terms,
             executors=executors,
-            experience=Experience(models=models, overhead=_seconds(stored["overhead"])),
+            experience=Experience(
+                models=models,
+                overhead=_quantity(stored["overhead"]),
+                # Releases that learned nothing from it kept none.
+                first=_batch(stored.get("first")),
+            ),
             wishes=[
                 Wish(at=float(at), executors=int(count), applied=bool(applied))
                 for at, count, applied in stored["wishes"]
@@ -60,8 +69,21 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
         )
 
 
-def _seconds(stored: object) -> float:
-    seconds = float(stored)  # type: ignore[arg-type]  # else CorruptState
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"{seconds} is no time")
-    return seconds
+def _batch(stored: Any) -> BatchReport | None:
+    if stored is None:
+        return None
+    return BatchReport(
+        start=_quantity(stored["start"]),
+        seconds=_quantity(stored["seconds"]),
+        rows=_quantity(stored["rows"]),
+        executors=int(stored["executors"]),
+        cold=bool(stored["cold"]),
+        offsets=None if stored["offsets"] is None else _quantity(stored["offsets"]),
+    )
+
+
+def _quantity(stored: object) -> float:
+    quantity = float(stored)  # type: ignore[arg-type]  # else CorruptState
+    if not 0 <= quantity < math.inf:
+        raise ValueError(f"{quantity} is no quantity")
+    return quantity

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.starts import Start
 from sluice.core.series import Measured
 
 
@@ -11,7 +12,7 @@ class Scrape:
     """Rates in rows per second and shares of the time or of the processors are those since the scrape before.
 
     `latency` is in seconds, at the objective's percentile, of the last two minutes. `batches` are those since the
-    scrape before.
+    scrape before. `start` is that of the driver; None where it is not told.
     """
 
     at: float
@@ -23,3 +24,4 @@ class Scrape:
     busy: Measured
     latency: Measured
     batches: tuple[BatchReport, ...]
+    start: Start | None = None

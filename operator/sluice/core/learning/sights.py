@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.scrapes import Scrape
+from sluice.core.learning.starts import Start
 from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.series import Measured, NoData
 
@@ -48,6 +49,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
             busy=_busy(main, since, at),
             latency=latency(report, percentile),
             batches=batches,
+            start=_start(report),
         ),
         incarnation=report.incarnation,
         upto=max((batch.end for batch in batches), default=before.upto if before else 0.0),
@@ -79,6 +81,12 @@ def _new_batches(
         for batch in main.batches
         if batch.end > last and batch.seconds > 0
     )
+
+
+def _start(report: AgentReport) -> Start | None:
+    if report.start is None or report.running_at is None:
+        return None
+    return Start(began=_seconds(report.running_at) - report.start, seconds=report.start)
 
 
 def _rate(batches: tuple[BatchReport, ...], since: float | None, at: float) -> Measured:

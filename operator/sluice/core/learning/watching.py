@@ -141,6 +141,8 @@ class Watcher:
             self.last_batch = scrape.batches[-1]
             if self.first_batch is None and self.last_batch.start >= self.changed_at:
                 self.first_batch = self.last_batch.start
+        if scrape.start is not None:
+            self.experience = self.experience.with_start(scrape.start, scrape.batches)
         self.experience = self.experience.with_batches(scrape.batches, now)
         self._learn_latency(scrape, now)
 
@@ -155,7 +157,7 @@ class Watcher:
             running=newest.running if newest else 0,
             observed=self._observed(newest, now),
             history=tuple((at - now, rate) for at, rate in self._history(now)),
-            models=self.experience.models,
+            models=self.experience.models_now(),
             targets=self.terms.targets,
             batching=Batching(
                 overhead=overhead, period=self.terms.period, most_rows=self.terms.most_rows

@@ -6,8 +6,9 @@ Phoebe miss its own targets: the published runs assumed 90 s where the evaluatio
 
 Until one is observed, the priors are what was measured on a small cluster with busy nodes. That is pessimistic, and
 the first observation replaces their level. Where a new driver is needed, the job's own newest start does so before:
-JVM, session, executors and the program up to its first query are the same work. What comes before the program is added:
-the pause after a failure, which the job's spec declares, and what the next pod takes.
+JVM, session, executors and the program up to its first query are the same work, and so is what the first batch took
+longer than its rows explain. What comes before the program is added: the pause after a failure, which the job's spec
+declares, and what the next pod takes.
 """
 
 import math
@@ -51,6 +52,11 @@ second or two; a pod is scheduled, its container starts, and its agent takes the
 After a stop in order the last batch and the pod have to end first.
 """
 
+FIRST_BATCH = 15.0
+"""Seconds that a new driver's first batch takes longer than its rows explain, where that is not known: as measured on
+a small cluster with small executors. The other priors have it in them.
+"""
+
 STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
 """What needs a new driver."""
 
@@ -63,16 +69,18 @@ class Downtimes:
     """The seconds without processing, learned for each cause.
 
     `start` is what the newest driver's program took until its first query, if that was seen: former ones may have been
-    of another image. `pause` is declared: so long the next driver waits after a failure; None is not known. Both speak
-    where a cause was not observed, and only for the median.
+    of another image. `excess` is what its first batch took longer than its rows explain. `pause` is declared: so long
+    the next driver waits after a failure. None is not known. They speak where a cause was not observed, and only for
+    the median.
     """
 
     causes: Mapping[Cause, Learned] = field(default_factory=lambda: dict(PRIORS))
     start: float | None = None
+    excess: float | None = None
     pause: float | None = None
 
     def __post_init__(self) -> None:
-        if self.start is not None and not is_start(self.start):
+        if not all(is_start(part) for part in (self.start, self.excess) if part is not None):
             raise ValueError(f"{self}: a start takes 0 to {LONGEST_START} seconds")
         if self.pause is not None and not 0 <= self.pause < math.inf:
             raise ValueError(f"{self}: a pause takes 0 seconds or more")
@@ -80,6 +88,11 @@ class Downtimes:
     def with_start(self, seconds: float) -> "Downtimes":
         """The newest driver's start; what is negative, not finite or too long is none."""
         return replace(self, start=seconds) if is_start(seconds) else self
+
+    def with_excess(self, seconds: float | None) -> "Downtimes":
+        """What the newest driver's first batch took longer, by what is known now; what is too long tells nothing."""
+        is_told = seconds is not None and is_start(seconds)
+        return replace(self, excess=seconds if is_told else None)
 
     def with_pause(self, seconds: float) -> "Downtimes":
         """The pause as it is declared now. Losses that were seen with another one say nothing of the next."""
@@ -108,7 +121,7 @@ class Downtimes:
     def _without_pause(self, cause: Cause) -> float:
         if self.start is None or cause not in STARTING:
             return self.causes[cause].median
-        return NEXT_POD + self.start
+        return NEXT_POD + self.start + (FIRST_BATCH if self.excess is None else self.excess)
 
     def to_data(self) -> Data:
         """Plain data for `from_data`; the priors belong to the release and are not stored."""
@@ -117,11 +130,18 @@ class Downtimes:
             for cause, learned in self.causes.items()
             if learned.observed
         }
-        return sealed("Downtimes", VERSION, observed=observed, start=self.start, pause=self.pause)
+        return sealed(
+            "Downtimes",
+            VERSION,
+            observed=observed,
+            start=self.start,
+            excess=self.excess,
+            pause=self.pause,
+        )
 
 
 def is_start(seconds: float) -> bool:
-    """Whether a driver's program can have taken so long to start."""
+    """Whether a driver's program can have taken so long to start, or its first batch so much longer."""
     return 0 <= seconds <= LONGEST_START
 
 
@@ -136,6 +156,7 @@ def from_data(data: object) -> Downtimes:
             causes={**PRIORS, **observed},
             # Releases that did not know of them stored none.
             start=_seconds(fields.get("start")),
+            excess=_seconds(fields.get("excess")),
             pause=_seconds(fields.get("pause")),
         )
 

@@ -32,6 +32,7 @@ HARM = Harm(
     arrival=120_000.0,
     reason="the latency is 14.2 s",
 )
+STARTED = Downtimes().with_start(20.123).with_excess(15.23456789).with_pause(9.75)
 
 
 def grown(seed: int = 1) -> Situation:
@@ -90,7 +91,7 @@ def test_parameters_of_a_policy_are_stored() -> None:
         steady(forecast=NoData("too short"), since_rescale=12.3456, history=()),
         steady(targets=Targets(), live=False, notes={"level": 1 / 3}),
         steady(harms=(HARM, replace(HARM, executors=16, undone=True))),
-        steady(models=replace(MODELS, downtimes=Downtimes().with_start(20.123).with_pause(9.75))),
+        steady(models=replace(MODELS, downtimes=STARTED)),
     ],
     ids=["steady", "grown", "young", "bare", "harmed", "started"],
 )

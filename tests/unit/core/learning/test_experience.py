@@ -9,6 +9,7 @@ from sluice.core.deciding.situation import Bounds, Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.overheads import fitted_overhead
+from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.shapes import Slots
@@ -118,7 +119,7 @@ def test_a_capacity_of_zero_explains_no_batch() -> None:
     assert isinstance(capacity, Capacity)
     batch = replace(report(0.0, 1000), executors=1)
     assert capacity.rate(1) == 0
-    assert Experience().expected(batch, capacity) == batch.seconds
+    assert isinstance(Experience().expected(batch, capacity), NoData)
 
 
 def test_cold_batches_tell_nothing() -> None:
@@ -148,6 +149,85 @@ def test_a_driver_that_is_lost_in_a_restart_begins_the_outage_anew() -> None:
     found = lost.with_batches([report(190.0, 1000)], now=200)
     assert found.models.downtimes.of(Cause.DRIVER_LOSS).observed == (70.0,)
     assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
+
+
+KNOWN = Models(capacity=CapacityModel(points=((2, 500.0), (4, 1000.0), (8, 2000.0))))
+
+
+def began(at: float, *batches: BatchReport, known: Experience | None = None) -> Experience:
+    """What is known when a driver took 20 s to its first query, and told of these batches."""
+    before = known or Experience(models=KNOWN, overhead=0.5)
+    return before.with_start(Start(began=at, seconds=20.0), batches)
+
+
+def excess(experience: Experience) -> float | None:
+    """What the newest driver's first batch took longer, by what is known now."""
+    return experience.models_now().downtimes.excess
+
+
+def test_a_first_batch_foretells_how_much_longer_the_next_one_takes() -> None:
+    found = began(0.0, report(19.0, 4000, cold=15.0), report(39.0, 4000))
+    assert found.models_now().downtimes.start == 20.0
+    assert excess(found) == pytest.approx(15)
+
+
+def test_of_a_job_that_starts_for_the_first_time_it_is_told_as_soon_as_the_capacity_is_known() -> (
+    None
+):
+    first, *others = [report(19.0, 4000, cold=15.0), *steady()]
+    found = began(0.0, first, known=Experience())
+    assert excess(found) is None
+    learned = found.with_batches(others, now=1200)
+    assert excess(learned) == pytest.approx(15, rel=0.02)
+    profiled = replace(found, models=KNOWN, overhead=0.5)
+    assert excess(profiled) == pytest.approx(15)
+
+
+def test_what_a_first_batch_took_longer_follows_what_is_known_of_its_rows() -> None:
+    found = began(0.0, report(19.0, 4000, cold=15.0))
+    faster = Models(capacity=CapacityModel(points=((2, 1000.0), (4, 2000.0), (8, 4000.0))))
+    assert excess(replace(found, models=faster)) == pytest.approx(17)
+
+
+def test_batches_on_executors_that_come_later_are_no_first_ones() -> None:
+    found = began(0.0, report(19.0, 4000, cold=15.0), report(39.0, 4000, cold=3.0))
+    again = began(0.0, report(59.0, 4000, cold=5.0), known=found)
+    assert excess(again) == pytest.approx(15)
+
+
+def test_the_newest_first_batch_is_that_of_the_newest_driver_that_had_one() -> None:
+    first = began(0.0, report(19.0, 4000, cold=15.0))
+    starting = began(300.0, known=first)
+    assert excess(starting) == pytest.approx(15)
+    assert excess(began(300.0, report(318.0, 4000, cold=9.0), known=starting)) == pytest.approx(9)
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        pytest.param([], id="none yet"),
+        pytest.param([report(19.0, 4000)], id="not seen from its beginning"),
+        pytest.param([report(19.0, 0, cold=3.0), report(25.0, 4000)], id="without rows before"),
+        pytest.param([replace(report(19.0, 4000, cold=15.0), executors=0)], id="nobody left"),
+        pytest.param([report(19.0, 61_000, cold=25.0)], id="a backlog of a minute"),
+    ],
+)
+def test_nothing_is_told_by_a_first_batch(batches: list[BatchReport]) -> None:
+    assert excess(began(0.0, *batches)) is None
+
+
+def test_a_first_batch_that_was_hardly_longer_than_its_rows_explain_was_not_held_up() -> None:
+    assert excess(began(0.0, report(19.0, 4000, cold=1.0))) == 0.0
+
+
+def test_a_loss_that_was_seen_has_its_first_batch_in_it_once() -> None:
+    known = began(0.0, report(19.0, 4000, cold=15.0))
+    lost = known.with_outage(Cause.DRIVER_LOSS, 1000.0)
+    batch = report(1060.0, 4000, cold=15.0)
+    found = began(1039.0, batch, known=lost).with_batches([batch], now=1090.0)
+    learned = found.models_now().downtimes.of(Cause.DRIVER_LOSS)
+    assert learned.observed == pytest.approx((60 + 15,))
+    assert learned.quantile(0.5) == pytest.approx(60 + 15)
 
 
 def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:

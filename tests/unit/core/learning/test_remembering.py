@@ -2,13 +2,16 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sluice.core.deciding.situation import Bounds
+from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.remembering import memory_of, recalled
+from sluice.core.learning.starts import Start
 from sluice.core.learning.terms import Terms
 from sluice.core.learning.watching import Watcher
 from sluice.errors import CorruptState
@@ -16,9 +19,18 @@ from sluice.errors import CorruptState
 TERMS = Terms(bounds=Bounds(smallest=1, largest=8))
 
 
-def stored() -> dict[str, Any]:
+FIRST = BatchReport(start=1019.5, seconds=21.25, rows=4000, executors=2, cold=True, offsets=4800)
+
+
+def started() -> Experience:
+    """What is known of a driver that has had its first batch, before anything is known of capacities."""
+    return Experience().with_start(Start(began=1000.0, seconds=21.5), [FIRST]).with_pause(9.75)
+
+
+def stored(experience: Experience | None = None) -> dict[str, Any]:
     """A memory as it comes from the ConfigMap."""
-    found = json.loads(json.dumps(memory_of(Watcher(terms=TERMS, executors=2))))
+    watcher = Watcher(terms=TERMS, executors=2, experience=experience or Experience())
+    found = json.loads(json.dumps(memory_of(watcher)))
     assert isinstance(found, dict)
     return found
 
@@ -27,11 +39,28 @@ def test_what_was_stored_is_recalled() -> None:
     assert memory_of(recalled(stored(), TERMS, 2, 0.0)) == stored()
 
 
-def test_a_start_and_the_pause_before_it_are_remembered() -> None:
-    known = Experience().with_start(21.5).with_pause(9.75)
-    watcher = Watcher(terms=TERMS, executors=2, experience=known)
-    again = recalled(json.loads(json.dumps(memory_of(watcher))), TERMS, 2, 0.0)
-    assert again.experience.models.downtimes == known.models.downtimes
+def test_a_start_its_first_batch_and_the_pause_before_it_are_remembered() -> None:
+    again = recalled(stored(started()), TERMS, 2, 0.0).experience
+    assert again.models.downtimes == started().models.downtimes
+    assert again.first == FIRST
+
+
+def test_what_a_release_stored_that_knew_of_no_first_batch_is_recalled() -> None:
+    memory = stored(started())
+    del memory["first"]
+    assert recalled(memory, TERMS, 2, 0.0).experience == replace(started(), first=None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"seconds": -1.0}, {"rows": math.nan}, {"start": "soon"}, {"executors": None}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_first_batch_that_cannot_be_is_learned_anew(wrong: dict[str, Any]) -> None:
+    memory = stored(started())
+    memory["first"] |= wrong
+    with pytest.raises(CorruptState):
+        recalled(memory, TERMS, 2, 0.0)
 
 
 @pytest.mark.parametrize("overhead", [-1.0, math.nan, math.inf])

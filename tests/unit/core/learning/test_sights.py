@@ -7,6 +7,7 @@ import pytest
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.sights import Sight, look
+from sluice.core.learning.starts import Start
 from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.series import NoData
 from tests.support.jobs import NOW, query, report
@@ -66,6 +67,16 @@ def test_another_driver_is_looked_at_anew() -> None:
     assert isinstance(second.scrape.processing, NoData)
     assert isinstance(second.scrape.cpu, NoData)
     assert second.incarnation == 2
+
+
+def test_a_start_is_seen_with_the_moment_at_which_the_program_began() -> None:
+    told = at(60, start=20.0, running_at=NOW + timedelta(seconds=50))
+    assert seen(told).scrape.start == Start(began=T + 30, seconds=20.0)
+
+
+@pytest.mark.parametrize("told", [{"start": 20.0}, {"running_at": NOW}, {}])
+def test_a_start_that_is_not_told_in_full_is_not_seen(told: dict[str, Any]) -> None:
+    assert seen(at(60, **told)).scrape.start is None
 
 
 def test_processors_are_busy_by_the_share_of_all_slots() -> None:

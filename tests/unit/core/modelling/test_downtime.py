@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from sluice.core.modelling import accuracy, downtime
 from sluice.core.modelling.accuracy import Accuracy
-from sluice.core.modelling.downtime import NEXT_POD, PAUSE, PRIORS, Cause, Downtimes
+from sluice.core.modelling.downtime import (
+    FIRST_BATCH,
+    NEXT_POD,
+    PAUSE,
+    PRIORS,
+    Cause,
+    Downtimes,
+)
 from sluice.core.modelling.estimates import MEMORY
 from sluice.core.modelling.load import constant_load
 from sluice.core.modelling.recovery import Never, Outage, Pace, Recovered, predicted_recovery
@@ -62,21 +69,45 @@ def test_what_needs_a_new_driver_is_likely_to_take_as_long_as_the_newest_start(
     cause: Cause, pause: float
 ) -> None:
     found = Downtimes().with_start(40).with_start(12).of(cause)
-    assert found.quantile(0.5) == pytest.approx(pause + NEXT_POD + 12)
+    assert found.quantile(0.5) == pytest.approx(pause + NEXT_POD + 12 + FIRST_BATCH)
     assert found.estimate().observations == 0
     spread, prior = found.quantile(0.9) / found.quantile(0.5), PRIORS[cause]
     assert spread == pytest.approx(prior.quantile(0.9) / prior.quantile(0.5))
 
 
+@pytest.mark.parametrize("excess", [0.0, 33.0])
+@pytest.mark.parametrize(
+    ("cause", "pause"), [(Cause.DRIVER_LOSS, PAUSE), (Cause.RESCALE_RESTART, 0)]
+)
+def test_the_next_first_batch_is_likely_to_take_so_much_longer_as_the_newest_one(
+    cause: Cause, pause: float, excess: float
+) -> None:
+    found = Downtimes().with_start(12).with_excess(excess).of(cause)
+    assert found.quantile(0.5) == pytest.approx(pause + NEXT_POD + 12 + excess)
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_without_a_start_priors_speak_which_have_a_first_batch_in_them(cause: Cause) -> None:
+    assert Downtimes().with_excess(33.0).of(cause) == Downtimes().of(cause)
+
+
+@pytest.mark.parametrize("excess", [None, -0.1, 3600.1, math.inf, math.nan])
+def test_a_first_batch_that_tells_nothing_is_likely_to_take_as_long_as_elsewhere(
+    excess: float | None,
+) -> None:
+    known = Downtimes().with_start(12)
+    assert known.with_excess(33.0).with_excess(excess) == known
+
+
 @pytest.mark.parametrize("cause", [Cause.EXECUTOR_LOSS, Cause.RESCALE_LIVE])
 def test_a_start_says_nothing_of_what_a_living_driver_goes_through(cause: Cause) -> None:
-    assert Downtimes().with_start(12).of(cause) == PRIORS[cause]
+    assert Downtimes().with_start(12).with_excess(33.0).of(cause) == PRIORS[cause]
 
 
 def test_once_a_loss_was_seen_starts_say_nothing_of_losses() -> None:
-    found = taught((Cause.DRIVER_LOSS, 50)).with_start(12)
+    found = taught((Cause.DRIVER_LOSS, 50)).with_start(12).with_excess(33.0)
     assert found.of(Cause.DRIVER_LOSS) == taught((Cause.DRIVER_LOSS, 50)).of(Cause.DRIVER_LOSS)
-    assert found.of(Cause.RESCALE_RESTART).quantile(0.5) == pytest.approx(17)
+    assert found.of(Cause.RESCALE_RESTART).quantile(0.5) == pytest.approx(17 + 33)
 
 
 @pytest.mark.parametrize("seconds", [-0.1, 3600.1, math.inf, math.nan])
@@ -86,7 +117,7 @@ def test_a_start_that_cannot_be_true_is_none(seconds: float) -> None:
     assert Downtimes().with_start(seconds) == Downtimes()
 
 
-@pytest.mark.parametrize(("start", "rest"), [(None, 65), (12, NEXT_POD + 12)])
+@pytest.mark.parametrize(("start", "rest"), [(None, 65), (12, NEXT_POD + 12 + FIRST_BATCH)])
 def test_a_lost_driver_is_away_for_its_declared_pause_and_for_the_rest(
     start: float | None, rest: float
 ) -> None:
@@ -106,11 +137,12 @@ def test_losses_say_nothing_any_more_when_another_pause_is_declared() -> None:
     assert short.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(20)
     assert short.with_pause(1) == short
     long = short.with_pause(60)
-    assert long.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(60 + NEXT_POD + 12)
+    downtime = 60 + NEXT_POD + 12 + FIRST_BATCH
+    assert long.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(downtime)
     assert long.of(Cause.EXECUTOR_LOSS) == short.of(Cause.EXECUTOR_LOSS)
 
 
-@pytest.mark.parametrize("missing", ["start", "pause"])
+@pytest.mark.parametrize("missing", ["start", "excess", "pause"])
 def test_what_a_release_stored_that_knew_less_is_read(missing: str) -> None:
     stored = taught((Cause.DRIVER_LOSS, 9)).to_data()
     del stored[missing]
@@ -219,6 +251,9 @@ def test_without_both_times_there_is_nothing_to_compare(predicted: float, measur
         {"kind": "Downtimes", "version": 1, "observed": {}, "start": -1.0},
         {"kind": "Downtimes", "version": 1, "observed": {}, "start": math.nan},
         {"kind": "Downtimes", "version": 1, "observed": {}, "start": "soon"},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "excess": -1.0},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "excess": math.nan},
+        {"kind": "Downtimes", "version": 1, "observed": {}, "excess": "some"},
         {"kind": "Downtimes", "version": 1, "observed": {}, "pause": -1.0},
         {"kind": "Downtimes", "version": 1, "observed": {}, "pause": math.nan},
         {"kind": "Downtimes", "version": 1, "observed": {}, "pause": [1.0]},
@@ -250,11 +285,11 @@ def test_more_than_the_memory_is_not_read() -> None:
     assert len(accuracy.from_data(stored).ratio.observed) == MEMORY
 
 
-@given(observations, st.floats(), st.floats(min_value=0, allow_infinity=False))
+@given(observations, st.floats(), st.floats(), st.floats(min_value=0, allow_infinity=False))
 def test_what_is_stored_reads_back_equal(
-    told: list[tuple[Cause, float]], start: float, pause: float
+    told: list[tuple[Cause, float]], start: float, excess: float, pause: float
 ) -> None:
-    known = taught(*told).with_start(start).with_pause(pause)
+    known = taught(*told).with_start(start).with_excess(excess).with_pause(pause)
     assert downtime.from_data(json.loads(json.dumps(known.to_data()))) == known
 
 
