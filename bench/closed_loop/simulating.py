@@ -100,6 +100,7 @@ def simulated(scene: Scene, plant: Plant, entry: Entry, seed: int) -> Run:
     """The run itself; its seconds begin with the history."""
     prelude = prelude_seconds(scene, plant)
     decide, interval = _deciding(scene, entry)
+    pause = autoscaling.pause_of(declared(scene, entry.contender))
     scenario = Scenario(
         plant=plant,
         trace=trace(scene, prelude),
@@ -107,7 +108,7 @@ def simulated(scene: Scene, plant: Plant, entry: Entry, seed: int) -> Run:
         failures=tuple(_failures(scene, entry.struck, prelude)),
         executors=scene.largest,
         interval=interval,
-        experience=_experience(entry.profile),
+        experience=_experience(entry.profile).with_pause(pause),
     )
     return run(scenario, decide, Forecaster(horizon=scene.horizon))
 

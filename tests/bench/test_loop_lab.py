@@ -11,6 +11,7 @@ from bench.closed_loop.figures import Figures, Profiled, Struck
 from bench.closed_loop.measurements import Cpu, Measurement
 from bench.closed_loop.scene import Scene
 from bench.closed_loop.simulating import Entry
+from sluice.core.autoscaling import pause_of
 from sluice.core.deciding.situation import Bounds
 from sluice.core.series import NoData
 from sluice.core.simulation.plant import Plant
@@ -199,6 +200,12 @@ def test_recoveries_are_predicted_of_what_the_models_know() -> None:
     driver, everyone = lab("static", struck).recoveries
     assert driver.predicted is not None
     assert everyone.predicted is None
+
+
+def test_the_pause_that_the_job_declares_is_known_as_to_the_operator() -> None:
+    run = simulating.simulated(SHORT, CALM, entry("static"), seed=1)
+    declared = pause_of(simulating.declared(SHORT, "static"))
+    assert run.scenario.experience.models.downtimes.pause == declared < 2
 
 
 def with_cpu(aim: float, millicores: float, per_row: float) -> Measurement:

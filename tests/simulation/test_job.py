@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.core.modelling.capacity import Capacity, CapacityModel
+from sluice.core.modelling.downtime import NEXT_POD
 from sluice.core.modelling.load import constant_load
 from sluice.core.modelling.recovery import Outage, Recovered, predicted_recovery
 from sluice.core.modelling.rescaling import Path
@@ -212,6 +213,19 @@ def test_a_driver_that_is_lost_while_it_starts_has_to_start_again() -> None:
     assert first.start == pytest.approx(620 + 60)
     assert first.executors == 8
     assert running.happened == [lost], "there was no executor to lose"
+
+
+def test_what_a_downtime_is_longer_than_usual_the_program_took_to_start() -> None:
+    found = plant(spread=0.3, restart=40.0)
+    running = job(found, 1000, 4, failures=[Failure(at=620, loss=Loss.DRIVER)])
+    first = running.start
+    assert first.began == -first.seconds, "it is there from the beginning on"
+    assert first.seconds != found.program, "by chance"
+    running.advance(800)
+    away = next(batch.start for batch in running.batches if batch.start > 620) - 620
+    assert away != pytest.approx(60, abs=0.1)
+    assert running.start.seconds == pytest.approx(40 - NEXT_POD + away - 60)
+    assert running.start.began == pytest.approx(620 + away - running.start.seconds)
 
 
 def test_pods_are_paid_for_from_their_start_to_their_end() -> None:

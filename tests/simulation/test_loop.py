@@ -7,6 +7,7 @@ import pytest
 
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Activity, Situation
+from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import NoData
 from sluice.core.simulation import suites
@@ -116,6 +117,16 @@ def test_a_policy_is_not_told_the_plant() -> None:
     first = told(plant(), constant(2000))[0]
     assert isinstance(first.models.capacity.fitted(), NoData)
     assert first.models.downtimes.causes == type(first.models.downtimes)().causes
+
+
+def test_a_policy_is_told_how_the_newest_driver_began() -> None:
+    of = plant(cold=7.0, restart=40.0)
+    first = told(of, constant(2000))[-1].models.downtimes
+    assert (first.start, first.of(Cause.DRIVER_LOSS).observed) == (35.0, ())
+    assert first.excess == pytest.approx(7, abs=0.2)
+    lost = told(of, constant(2000), Failure(at=301, loss=Loss.DRIVER))[-1].models.downtimes
+    assert lost.start == 35.0
+    assert lost.of(Cause.DRIVER_LOSS).quantile(0.5) == pytest.approx(60 + 7, abs=0.2)
 
 
 def test_former_wishes_and_notes_come_back() -> None:

@@ -28,7 +28,7 @@ class Chance:
     """What is not the same each time, from a seed."""
 
     plant: Plant
-    seed: int
+    seed: int | tuple[int, int]
     _numbers: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:

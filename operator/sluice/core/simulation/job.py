@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from sluice.core.learning.starts import Start
 from sluice.core.modelling.rescaling import Path
 from sluice.core.simulation.cohorts import Arrivals, arrivals
 from sluice.core.simulation.executors import Chance, Executor, Executors
@@ -98,6 +99,9 @@ class SimulatedJob:
         self._left = sorted(self.failures, key=lambda failure: failure.at)
         self._executors = Executors(self.plant, self._chance)
         self._executors.renew(self.executors, now=0.0, ready=0.0)
+        # The first driver came as after a restart, by a chance of its own: nothing of what follows depends on it.
+        away = Chance(self.plant, (self.seed, 2)).duration(self.plant.restart)
+        self.start = self._start(self.plant.restart, away, ready=0.0)
 
     # What is asked of it from outside.
 
@@ -272,12 +276,19 @@ class SimulatedJob:
         self.happened.append(failure)
 
     def _stop_driver(self, downtime: float, executors: int, *, replay: bool) -> None:
-        self.down_until = self.now + self._chance.duration(downtime)
+        away = self._chance.duration(downtime)
+        self.down_until = self.now + away
+        self.start = self._start(downtime, away, ready=self.down_until)
         self._batch = None
         self._next_start = self.down_until
         self._replay = self.committed - self._checkpointed[1] if replay else 0.0
         self._reload = 0.0
         self._executors.renew(executors, self.now, self.down_until)
+
+    def _start(self, usual: float, away: float, *, ready: float) -> Start:
+        """That of a driver after so many seconds without one: what differs from the usual ones is the program's."""
+        seconds = max(0.0, self.plant.program + away - usual)
+        return Start(began=ready - seconds, seconds=seconds)
 
     def _lose_executor(self) -> None:
         self._executors.lose_oldest(self.now)

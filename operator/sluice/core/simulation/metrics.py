@@ -61,6 +61,7 @@ class Metrics:
                 )
                 for batch in batches
             ),
+            start=job.start,
         )
 
     def _rate(

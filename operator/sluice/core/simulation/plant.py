@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluice.core.deciding.situation import Bounds
+from sluice.core.modelling.downtime import NEXT_POD
 from sluice.core.simulation.suites import PEAK
 
 
@@ -81,6 +82,11 @@ class Plant:
     scrape_interval: float = 15.0
     scrape_delay: float = 2.0
     """From a measurement until it can be read."""
+
+    @property
+    def program(self) -> float:
+        """Of a new driver, until its first query: what a restart takes beside the pod."""
+        return max(0.0, self.restart - NEXT_POD)
 
     def capacity(self, executors: int, effective: float | None = None) -> float:
         """Rows per second of so many executors, whose work is spread over so many slots as are effective.
