@@ -1,14 +1,20 @@
 """Which batches are cold: those that an executor joined since an earlier batch began."""
 
 from sluice.agent.batches import Crew
+from sluice.agent.progress import Progress
 from tests.agent.building import BEGIN, kafka, trigger
+
+
+def worked(*, batch: int = 0, at: int, seconds: float = 5.0) -> Progress:
+    """A batch with rows, of five seconds."""
+    return trigger(batch=batch, at=at, seconds=seconds, rows=9)
 
 
 def colds(crew: Crew, *starts: int, seconds: float = 5.0) -> list[bool]:
     """Let batches run one after another, and tell which were cold."""
     told = []
     for number, start in enumerate(starts):
-        batch = trigger(batch=number, at=start, seconds=seconds)
+        batch = worked(batch=number, at=start, seconds=seconds)
         told.append(crew.batch_of(batch).cold)
         crew = crew.with_batch(batch)
     return told
@@ -24,33 +30,39 @@ def test_a_driver_without_executors_is_cold_once() -> None:
     assert colds(Crew(), 10, 20) == [True, False]
 
 
+def test_a_batch_without_rows_warms_nobody() -> None:
+    crew = Crew().with_executors({"1": BEGIN}).with_batch(trigger(batch=0, at=10, rows=0))
+
+    assert colds(crew, 20, 30) == [True, False]
+
+
 def test_the_first_batch_that_begins_with_a_new_executor_is_cold() -> None:
-    small = Crew().with_executors({"1": BEGIN}).with_batch(trigger(at=10, seconds=5))
+    small = Crew().with_executors({"1": BEGIN}).with_batch(worked(at=10))
     larger = small.with_executors({"1": BEGIN, "2": BEGIN + 17})
 
     assert colds(larger, 20, 30) == [True, False]
 
 
 def test_a_batch_under_way_is_cold_and_does_not_warm_the_executor_that_joins_it() -> None:
-    small = Crew().with_executors({"1": BEGIN}).with_batch(trigger(at=10, seconds=5))
+    small = Crew().with_executors({"1": BEGIN}).with_batch(worked(at=10))
     larger = small.with_executors({"1": BEGIN, "2": BEGIN + 17})
 
     assert colds(larger, 15, 20, 25) == [True, True, False]
 
 
 def test_batches_of_two_queries_at_once_are_both_cold() -> None:
-    first = trigger(batch=0, at=10, seconds=5)
-    second = trigger(batch=0, at=12, seconds=5)
+    first = worked(at=10)
+    second = worked(at=12)
     crew = Crew().with_executors({"1": BEGIN}).with_batch(first)
 
     assert crew.batch_of(second).cold
 
 
 def test_fewer_executors_are_not_cold() -> None:
-    large = Crew().with_executors({"1": BEGIN, "2": BEGIN}).with_batch(trigger(at=10, seconds=5))
+    large = Crew().with_executors({"1": BEGIN, "2": BEGIN}).with_batch(worked(at=10))
     smaller = large.with_executors({"1": BEGIN})
 
-    batch = smaller.batch_of(trigger(at=20))
+    batch = smaller.batch_of(worked(at=20))
     assert (batch.cold, batch.executors) == (False, 1)
 
 

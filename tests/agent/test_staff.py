@@ -39,11 +39,15 @@ def test_a_new_executor_makes_the_batch_cold_that_begins_after_it_was_seen() -> 
     backend, staff = Backend("1"), Staff()
     staff.join(context_of(backend))
     assert staff.look(BEGIN) == ("1",)
-    batches = [staff.batch(trigger(batch=number, at=10 * number + 1)) for number in range(2)]
+    batches = [
+        staff.batch(trigger(batch=number, at=10 * number + 1, rows=9)) for number in range(2)
+    ]
     backend.ids = ("1", "2")
     assert staff.has_changed()
     staff.look(BEGIN + 20)
-    batches += [staff.batch(trigger(batch=number, at=10 * number + 1)) for number in range(2, 4)]
+    batches += [
+        staff.batch(trigger(batch=number, at=10 * number + 1, rows=9)) for number in range(2, 4)
+    ]
 
     assert [(batch.executors, batch.cold) for batch in batches] == [
         (1, True),
@@ -66,13 +70,13 @@ def test_the_executors_of_another_context_are_all_new() -> None:
     staff = Staff()
     staff.join(context_of(Backend("1")))
     staff.look(BEGIN)
-    staff.batch(trigger(at=1))
+    staff.batch(trigger(at=1, rows=9))
     second = context_of(Backend("1"))
     assert not staff.is_of(second)
     staff.join(second)
     staff.look(BEGIN + 10)
 
-    assert staff.batch(trigger(at=11)).cold
+    assert staff.batch(trigger(at=11, rows=9)).cold
 
 
 def test_a_spark_that_does_not_tell_what_executors_did_leaves_it_unknown() -> None:

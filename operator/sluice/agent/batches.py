@@ -1,7 +1,7 @@
 """What a committed batch cost, and whether it ran on executors that were new; values only.
 
 The first batch of a new process loads classes and compiles code, and the whole batch waits for it. So a batch
-is cold while one of its executors has not been there for the whole of an earlier one. The driver counts as an
+is cold while one of its executors has not been there for the whole of an earlier one with rows. The driver counts as an
 executor that begins with the program.
 """
 
@@ -50,7 +50,10 @@ class Crew:
         return replace(self, joined={DRIVER: self.joined[DRIVER], **known}, warm=warm)
 
     def with_batch(self, progress: Progress) -> Crew:
-        """Note a committed batch: it warmed whoever was there when it began."""
+        """Note a committed batch: it warmed whoever was there when it began, if there was work."""
+        # The first one of a stream that is read from its latest offsets on is empty.
+        if progress.rows <= 0:
+            return self
         end = progress.committed_at
         present = (id for id, since in self.joined.items() if since <= progress.timestamp)
         warmed = {id: min(end, self.warm.get(id, end)) for id in present}

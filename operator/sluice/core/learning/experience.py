@@ -118,7 +118,7 @@ class Experience:
         return self.overhead + batch.rows / rate
 
     def _excess_of_start(self) -> float | None:
-        """None is not known: nobody saw the first one, or one without rows had been before it."""
+        """None is not known: nobody saw the first one."""
         if self.first is None or not self.first.cold:
             return None
         expected = self.expected(self.first, self.models.capacity.fitted())
