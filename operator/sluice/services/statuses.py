@@ -54,8 +54,9 @@ class Statuses:
         if before is not None and not must_be_seen:
             if whole == before[1]:
                 return None
-            if calm == before[0] and now - before[2] < SHORTEST_PAUSE:
-                return SHORTEST_PAUSE - (now - before[2])
+            due = before[2] + SHORTEST_PAUSE
+            if calm == before[0] and now < due:
+                return due - now
         version = self._version(key) if must_be_seen else None
         answer = await apply_status(self._cluster, "StreamJob", key, uid, status, version)
         self._fleet.see_job(answer)
