@@ -19,6 +19,7 @@ from sluice.handlers import running as running_module
 from sluice.handlers import sweeping
 from sluice.handlers.running import run_operator
 from sluice.ports import LEASES, PODS, STREAM_JOBS, Json
+from sluice.services.operating import Operator
 from sluice.settings import Settings
 from tests.support import pods
 from tests.support.apiserver import ApiServer, serving
@@ -164,6 +165,19 @@ async def test_a_driver_that_went_while_the_watches_were_away_is_followed_by_ano
         server.forget_watches()
         server.is_mute = False
         await running.pod(2)
+
+
+async def test_what_a_list_tells_is_looked_at_also_if_a_watch_would_not_be_heeded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with operating() as running:
+        server, cluster = running.server, running.server.cluster
+        cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+        monkeypatch.setattr(Operator, "job_changed", lambda *_: None)
+        cluster.put(STREAM_JOBS, resource("views", checkpoint={"claim": "c", "path": "views"}))
+        server.forget_watches()
+        await server.until(lambda: cluster.pod("views-driver") is not None, "the other driver")
 
 
 async def test_a_job_that_went_while_the_watches_were_away_is_left_alone(

@@ -38,8 +38,10 @@ def register(
             sweeper.forget(STREAM_JOBS, event["object"])
             operator.job_gone(event["object"])
         else:
-            sweeper.see(STREAM_JOBS, event["object"], listed=event["type"] is None)
-            operator.job_changed(event["object"])
+            is_listed = event["type"] is None
+            sweeper.see(STREAM_JOBS, event["object"], listed=is_listed)
+            seen = operator.job_listed if is_listed else operator.job_changed
+            seen(event["object"])
 
     @kopf.on.event("sluice.dev", "v1alpha1", "streamprofiles", registry=registry)
     async def streamprofile_seen(event: kopf.RawEvent, **_: Any) -> None:

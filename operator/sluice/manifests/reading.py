@@ -184,6 +184,15 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
+def asks_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two metadata are of one object of which people ask the same; its status may differ.
+
+    The API server counts the changes of a spec.
+    """
+    parts = ("uid", "generation", "labels", "annotations", "deletionTimestamp")
+    return all(one.get(part) == other.get(part) for part in parts)
+
+
 def is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether one metadata is of an earlier version of the same object than the other."""
     return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(

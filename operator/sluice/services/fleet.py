@@ -18,7 +18,7 @@ from sluice.core.record import Record
 from sluice.errors import InvalidSpec
 from sluice.manifests import names, reading
 from sluice.manifests.interning import interned
-from sluice.manifests.reading import is_older
+from sluice.manifests.reading import asks_the_same, is_older
 from sluice.manifests.status import read_record
 
 Json = dict[str, Any]
@@ -50,7 +50,10 @@ class Fleet:
         return self._jobs.get(key)
 
     def declared(self, key: JobKey) -> StreamJob | InvalidSpec:
-        """What a job's spec means, or why it means nothing. Raises KeyError for a job that is not known."""
+        """What a job's spec means, or why it means nothing: the same object until people ask for something else.
+
+        Raises KeyError for a job that is not known.
+        """
         return self._declared[key]
 
     def driver(self, key: JobKey) -> DriverPod | None:
@@ -161,7 +164,8 @@ class Fleet:
     def _understand(self, key: JobKey, before: Json | None) -> None:
         """Read the spec, unless it is the one that was read before: most changes are of the status."""
         resource, known = self._jobs[key], self._declared.get(key)
-        if known is None or before is None or not _says_the_same(resource, before):
+        is_new = before is None or not asks_the_same(resource["metadata"], before["metadata"])
+        if known is None or is_new:
             try:
                 known = convert.streamjob(resource)
             except InvalidSpec as error:
@@ -262,14 +266,6 @@ def _slim(metadata: Mapping[str, Any]) -> Json:
         name: text for name, text in annotations.items() if name != _LAST_APPLIED
     }
     return slim
-
-
-def _says_the_same(one: Json, other: Json) -> bool:
-    """Whether two versions of a job have the same spec: the API server counts its changes."""
-    return all(
-        one["metadata"].get(part) == other["metadata"].get(part)
-        for part in ("uid", "generation", "annotations")
-    )
 
 
 def _claimant(job: StreamJob, record: Record) -> Claimant:

@@ -101,7 +101,9 @@ class Operator:
         self._workers = workers
         self._pollers = pollers
         self.fleet = Fleet()
-        self._queue: WorkQueue[JobKey] = WorkQueue(self._reconcile, fields=lambda key: key.fields)
+        self._queue: WorkQueue[JobKey] = WorkQueue(
+            self._reconcile, fields=lambda key: key.fields, declared=self._declared
+        )
         self._poller = Poller(self.fleet, agents, clock, pace=pace or Pace(), told=self._heard)
         self._measuring = Measuring(metrics, self.fleet, clock, namespaces=scope.namespaces)
         self.leadership = Leadership(
@@ -197,10 +199,12 @@ class Operator:
         self._instruments.queues.labels("poll").set(len(self._poller.queue))
 
     def job_changed(self, resource: Mapping[str, Any]) -> None:
-        """A StreamJob was created or changed."""
-        key = self.fleet.see_job(resource)
-        self._autoscaler.changed(key)
-        self._look_at(key)
+        """A watch tells of a StreamJob, perhaps only of the status that was written here."""
+        self._queue.add_if_changed(self._see_job(resource))
+
+    def job_listed(self, resource: Mapping[str, Any]) -> None:
+        """A list tells of a StreamJob: the watch begins anew, and what hindered the next step may have passed."""
+        self._queue.add(self._see_job(resource))
 
     def job_gone(self, resource: Mapping[str, Any]) -> None:
         """A StreamJob was deleted."""
@@ -291,10 +295,24 @@ class Operator:
         decided = self._autoscaler.decided(key)
         return decided is not None and decided.grows
 
+    def _see_job(self, resource: Mapping[str, Any]) -> JobKey:
+        key = self.fleet.see_job(resource)
+        self._autoscaler.changed(key)
+        self._tell(key)
+        return key
+
+    def _declared(self, key: JobKey) -> object | None:
+        return self.fleet.declared(key) if self.fleet.job(key) is not None else None
+
     def _look_at(self, key: JobKey | None) -> None:
-        self._instruments.event_seen(self._clock.now())
         if key is not None:
             self._queue.add(key)
+        self._tell(key)
+
+    def _tell(self, key: JobKey | None) -> None:
+        """Let those who look at jobs for reasons of their own know of an event."""
+        self._instruments.event_seen(self._clock.now())
+        if key is not None:
             self._profiler.heard(key)
             self._autoprofiler.heard(key)
 

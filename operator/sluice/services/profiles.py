@@ -10,7 +10,7 @@ from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, LivePoint, Point, Profile, Run, Start
 from sluice.errors import InvalidSpec
 from sluice.manifests.profiling.status import read_run
-from sluice.manifests.reading import is_older
+from sluice.manifests.reading import asks_the_same, is_older
 
 Json = dict[str, Any]
 
@@ -34,10 +34,8 @@ class Profiles:
         if known is not None and is_older(resource["metadata"], known["metadata"]):
             return key
         self._resources[key] = dict(resource)
-        try:
-            self._declared[key] = profiles.streamprofile(resource)
-        except InvalidSpec as error:
-            self._declared[key] = error.with_traceback(None)
+        if known is None or not asks_the_same(resource["metadata"], known["metadata"]):
+            self._understand(key)
         return key
 
     def lose(self, resource: Mapping[str, Any]) -> JobKey:
@@ -59,7 +57,10 @@ class Profiles:
         return self._resources.get(key)
 
     def declared(self, key: JobKey) -> Profile | InvalidSpec:
-        """What its spec means. Raises KeyError for one that is not known."""
+        """What its spec means: the same object until people ask for something else.
+
+        Raises KeyError for one that is not known.
+        """
         return self._declared[key]
 
     def run(self, key: JobKey) -> Run:
@@ -134,6 +135,12 @@ class Profiles:
         exact = (point for point in self._capacities(job, key) if point.is_exact)
         newest = {point.executors: point for point in exact}
         return tuple(newest[executors] for executors in sorted(newest))
+
+    def _understand(self, key: JobKey) -> None:
+        try:
+            self._declared[key] = profiles.streamprofile(self._resources[key])
+        except InvalidSpec as error:
+            self._declared[key] = error.with_traceback(None)
 
     def _capacities(self, job: JobKey, key: Key) -> Iterator[Point]:
         """The points of all ended profiles that tell rows per second, the oldest first."""

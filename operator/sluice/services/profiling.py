@@ -61,12 +61,14 @@ class Profiler:
         self._clock = clock
         self._leads = leads
         self._written: dict[JobKey, tuple[Json, datetime]] = {}
-        self.queue: WorkQueue[JobKey] = WorkQueue(self._look, fields=_fields)
+        self.queue: WorkQueue[JobKey] = WorkQueue(
+            self._look, fields=_fields, declared=self._declared
+        )
         self._sweeps: WorkQueue[str] = WorkQueue(self._sweep, fields=lambda _: {})
 
     def changed(self, resource: Mapping[str, Any]) -> None:
-        """A StreamProfile was created or changed."""
-        self.queue.add(self._profiles.see(resource))
+        """A StreamProfile is there, perhaps with nothing new but the status that was written here."""
+        self.queue.add_if_changed(self._profiles.see(resource))
 
     def gone(self, resource: Mapping[str, Any]) -> None:
         """A StreamProfile was deleted: its copies go, too."""
@@ -104,6 +106,9 @@ class Profiler:
     async def run(self) -> None:
         """Remove what is left behind, until cancelled."""
         await self._sweeps.run(1)
+
+    def _declared(self, key: JobKey) -> object | None:
+        return self._profiles.declared(key) if self._profiles.resource(key) is not None else None
 
     async def _look(self, key: JobKey) -> float | None:
         """Take the next steps of a profile; the seconds after which to look again."""

@@ -240,6 +240,7 @@ class Reconciler:
                 refusal = await self._starter.start(job, verdict.record.chosen, step)
                 if refusal is not None:
                     await self._refused(job, verdict.record, refusal)
+                    return True
             case StopDriver(uid=uid, by_force=by_force):
                 name = names.driver_pod(job.key.name)
                 await self._cluster.delete(

@@ -31,14 +31,20 @@ class WorkQueue(Generic[K]):
         work: Callable[[K], Awaitable[float | None]],
         *,
         fields: Callable[[K], Mapping[str, str]] = lambda key: {"key": str(key)},
+        declared: Callable[[K], object | None] = lambda _: None,
     ) -> None:
-        """`fields` name a key in the log."""
+        """`fields` name a key in the log.
+
+        `declared` is what people ask of it: the same object until they ask for something else, None if it is gone.
+        """
         self._work = work
         self._fields = fields
+        self._declared = declared
         self._waiting: asyncio.Queue[K] = asyncio.Queue()
         self._queued: set[K] = set()
         self._working: set[K] = set()
         self._again: set[K] = set()
+        self._looked_at: dict[K, object] = {}
         self._failures: dict[K, int] = {}
         self._later: list[tuple[float, int, K]] = []
         self._due: dict[K, float] = {}
@@ -55,6 +61,15 @@ class WorkQueue(Generic[K]):
         elif key not in self._queued:
             self._queued.add(key)
             self._waiting.put_nowait(key)
+
+    def add_if_changed(self, key: K) -> None:
+        """Look at the key as soon as a worker is free, unless it has been looked at with what is declared now.
+
+        For events, which bring back what a look has itself written: they must not cut the pause short that it takes.
+        """
+        declared = self._declared(key)
+        if declared is None or declared is not self._looked_at.get(key):
+            self.add(key)
 
     def add_after(self, key: K, seconds: float) -> None:
         """Look at the key in so many seconds, or earlier if it was to be looked at earlier."""
@@ -95,6 +110,7 @@ class WorkQueue(Generic[K]):
             key = await self._waiting.get()
             self._queued.discard(key)
             self._working.add(key)
+            self._note(key)
             try:
                 await self._attempt(key)
             finally:
@@ -102,6 +118,13 @@ class WorkQueue(Generic[K]):
                 if key in self._again:
                     self._again.discard(key)
                     self.add(key)
+
+    def _note(self, key: K) -> None:
+        declared = self._declared(key)
+        if declared is None:
+            self._looked_at.pop(key, None)
+        else:
+            self._looked_at[key] = declared
 
     async def _attempt(self, key: K) -> None:
         with logs.about(**self._fields(key)):

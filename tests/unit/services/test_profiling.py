@@ -291,6 +291,16 @@ async def test_what_a_former_profile_has_measured_is_not_measured_again() -> Non
 
 
 @in_virtual_time
+async def test_the_event_of_an_own_status_cuts_no_pause_of_a_profile_short() -> None:
+    async with place() as here:
+        here.cluster.refuse("create", NAMESPACES, *[ClusterUnavailable("away")] * 500)
+        here.profiled(executors=[2])
+        await here.lives(200)
+        tries = [call for call in here.cluster.calls if str(call).startswith("create namespaces")]
+        assert len(tries) == 10, "pauses of 0.5, 1, 2, 4, 8, 16, 32, 60 and 60 s"
+
+
+@in_virtual_time
 async def test_a_quota_that_a_copy_does_not_fit_in_is_told() -> None:
     async with place() as here:
         told = [Problem("clicks", None, "exceeded quota: claims")]

@@ -14,9 +14,11 @@ Work = Callable[[str], Awaitable[float | None]]
 
 
 @asynccontextmanager
-async def running(work: Work, *, workers: int = 4) -> AsyncIterator[WorkQueue[str]]:
+async def running(
+    work: Work, *, workers: int = 4, declared: Callable[[str], object] = lambda _: None
+) -> AsyncIterator[WorkQueue[str]]:
     """A queue at work."""
-    queue = WorkQueue(work)
+    queue = WorkQueue(work, declared=declared)
     task = asyncio.create_task(queue.run(workers))
     try:
         yield queue
@@ -176,3 +178,31 @@ async def test_it_ends_even_if_something_is_to_be_looked_at_later_at_that_very_m
             queue.add_after("a", 5)
             for _ in range(turns):
                 await asyncio.sleep(0)
+
+
+@in_virtual_time
+async def test_an_event_cuts_a_pause_short_only_if_something_else_is_declared() -> None:
+    declared = {"a": object()}
+    log = Log(ClusterUnavailable("away"))
+    async with running(log, declared=declared.get) as queue:
+        for _ in range(3):
+            queue.add_if_changed("a")
+            await asyncio.sleep(0.1)
+        declared["a"] = object()
+        for _ in range(20):
+            queue.add_if_changed("a")
+            await asyncio.sleep(0.1)
+    assert [when for _, when in log.times] == [0, 0.3, 0.5]
+
+
+@in_virtual_time
+async def test_what_is_declared_during_a_look_leads_to_one_more() -> None:
+    declared = {"a": object()}
+    log = Log(lasts=1)
+    async with running(log, declared=declared.get) as queue:
+        queue.add("a")
+        await asyncio.sleep(0.5)
+        declared["a"] = object()
+        queue.add_if_changed("a")
+        await asyncio.sleep(5)
+    assert log.times == [("a", 0), ("a", 1)]
