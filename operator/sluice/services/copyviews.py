@@ -5,6 +5,7 @@ Copies are StreamJobs like all others: the reconciler keeps them running, and th
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import AgentReport, DriverPod
@@ -92,15 +93,16 @@ class CopyViews:
         if refused is not None:
             self._refused[copy] = refused
 
-    def seen(self, profile: Profile, run: Run) -> Seen:
-        """All that is seen around a profile."""
+    def seen(self, profile: Profile, run: Run, *, since: datetime) -> Seen:
+        """All that is seen around a profile, by an operator that has led since then."""
         job = self.job(profile.job)
         copies = {copy.namespace: self._copy(profile, copy) for copy in run.copies}
         if not isinstance(job, StreamJob):
-            return Seen(job=job, copies=copies)
+            return Seen(job=job, since=since, copies=copies)
         key = self.key(job, profile.start)
         return Seen(
             job=job,
+            since=since,
             key=key,
             tasks=self.tasks(profile.job),
             obstacle=self.obstacle(job, profile.namespaces),
@@ -177,10 +179,14 @@ class CopyViews:
         return max((query.state_partitions or 0 for query in report.queries), default=0) or None
 
     def _report(self, job: JobKey) -> AgentReport | None:
+        return self._heard(job)[0]
+
+    def _heard(self, job: JobKey) -> tuple[AgentReport | None, str | None]:
+        """What the agent in a job's driver tells, or why it does not; neither if it may answer yet."""
         driver = self._fleet.driver(job)
         if driver is None or not driver.is_up:
-            return None
-        return self._poller.report(job, driver)[0]
+            return None, "no driver runs"
+        return self._poller.report(job, driver)
 
     def _copy(self, profile: Profile, copy: Copy) -> CopySeen:
         key = JobKey(copy.namespace, profile.job.name)
@@ -192,7 +198,7 @@ class CopyViews:
             is_there = self._copies.is_there(copy, profile.uid)
             return CopySeen(has_place=is_there or has_pods, problem=refused)
         declared = self._fleet.declared(key)
-        driver, report = self._fleet.driver(key), self._report(key)
+        driver, (report, silence) = self._fleet.driver(key), self._heard(key)
         if report is not None and copy.is_open:
             self._shown[key] = self._shown.get(key, _NOTHING[profile.start]).with_report(report)
         shown = self._shown.get(key, _NOTHING[profile.start])
@@ -202,6 +208,7 @@ class CopyViews:
             driver_made=driver.created if driver is not None else None,
             driver_since=driver.started if driver is not None else None,
             registered=report.registered if report is not None else None,
+            is_unheard=report is None and silence is None,
             digest=self.key(declared).digest if isinstance(declared, StreamJob) else None,
             problem=refused or _problem(resource, declared),
             obstacle=_waiting(driver) or _crashed(resource, driver),

@@ -60,6 +60,7 @@ class Profiler:
         self._cluster = cluster
         self._clock = clock
         self._leads = leads
+        self._since = clock.now()
         self._written: dict[JobKey, tuple[Json, datetime]] = {}
         self.queue: WorkQueue[JobKey] = WorkQueue(
             self._look, fields=_fields, declared=self._declared
@@ -92,6 +93,7 @@ class Profiler:
 
     async def begin(self) -> None:
         """Take over: look at every profile, and for what was left behind."""
+        self._since = self._clock.now()
         self._profiles.start_afresh()
         self._views.start_afresh()
         self._written.clear()
@@ -120,7 +122,8 @@ class Profiler:
             await self._report_invalid(key, resource, profile, now)
             return None
         run = self._profiles.run(key)
-        verdict = next_steps(profile, run, self._views.seen(profile, run), now)
+        seen = self._views.seen(profile, run, since=self._since)
+        verdict = next_steps(profile, run, seen, now)
         await self._remember(profile, verdict, now)
         for item in news(run, verdict.run):
             await announce(self._cluster, self._clock, "StreamProfile", key, profile.uid, item)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from prometheus_client.exposition import generate_latest
@@ -159,7 +160,7 @@ async def test_a_copy_that_was_not_made_when_the_operator_ended_is_made_by_the_n
 @pytest.mark.parametrize(
     ("verb", "kind"), [("create", NAMESPACES), ("create", STREAM_JOBS), ("apply", STREAM_JOBS)]
 )
-@pytest.mark.parametrize("away", [170, 250])
+@pytest.mark.parametrize("away", [170, 250, 700])
 async def test_an_operator_that_is_away_while_a_copy_begins_is_no_lack_of_room(
     verb: str, kind: Resource, away: int
 ) -> None:
@@ -509,6 +510,59 @@ async def test_a_successor_lets_a_copy_that_is_measured_go_on() -> None:
         here.agents.reports = reports
         await here.lives(20)
     assert here.status()["phase"] == "Succeeded"
+
+
+@asynccontextmanager
+async def taken_over(after: float, **spec: Any) -> AsyncIterator[Place]:
+    """A profile of one copy with which a second operator goes on, after so many seconds without any, and hears the
+    copy's agent ten seconds later.
+    """
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator("first")):
+        here.profiled(executors=[1], **spec)
+        await here.lives(40)
+        assert here.status()["copies"][0]["phase"] == "Measuring"
+    here.operators = []
+    await here.lives(after)
+    reports, here.agents.reports = here.agents.reports, {}
+    async with working(here.operator("second")):
+        await here.lives(10)
+        here.agents.reports = reports
+        yield here
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    "budget",
+    [{"coreHours": 100, "wallTime": "15m"}, {"coreHours": 0.3, "wallTime": "10h"}],
+    ids=["wall time", "core-hours"],
+)
+async def test_what_a_copy_has_told_is_taken_also_if_the_budget_was_spent_without_an_operator(
+    budget: dict[str, Any],
+) -> None:
+    async with taken_over(1000, budget=budget, copyDeadline="5h") as here:
+        await here.lives(20)
+        assert here.status()["phase"] == "Succeeded", here.complete()
+        assert here.status()["points"][0]["rowsPerSecond"] > 0
+
+
+@in_virtual_time
+async def test_a_copy_that_does_not_answer_ends_soon_when_the_budget_was_spent() -> None:
+    budget = {"coreHours": 100, "wallTime": "15m"}
+    async with taken_over(1000, budget=budget) as here:
+        here.agents.reports.clear()
+        await here.lives(60)
+        assert here.complete()["reason"] == "BudgetSpent"
+
+
+@in_virtual_time
+async def test_a_successor_has_the_whole_deadline_of_a_copy_to_measure_it() -> None:
+    async with taken_over(1000, copyDeadline="10m") as here:
+        await here.lives(200)
+        assert here.status()["phase"] == "Succeeded", here.complete()
+        (found,) = here.status()["points"]
+        assert not found["lowerBound"], "its batches got two sizes again"
 
 
 @in_virtual_time

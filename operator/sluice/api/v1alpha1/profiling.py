@@ -23,7 +23,9 @@ def _without_repetition(field: str) -> Rule:
 
 
 class ProfileBudget(Model):
-    """What a profile may cost. When it is spent, copies end with what they have told so far."""
+    """What a profile may cost, whether or not an operator is there. When it is spent, copies end with what they have
+    told so far; what an operator that takes over has not heard yet, it hears first.
+    """
 
     core_hours: float = Field(
         2.0,
@@ -72,7 +74,8 @@ class Copying(Model):
     )
     copy_deadline: Duration = Field(
         "10m",
-        description="The longest time from a copy's start to its measurement. Then it gives what it has.",
+        description="The longest time from a copy's start to its measurement. Then it gives what it has. An operator "
+        "that takes over counts anew; the budget does not.",
     )
     storage: ProfileStorage = Field(
         default=ProfileStorage(), description="The claim of each copy's checkpoint."

@@ -317,7 +317,8 @@ class CopySeen:
 
     `has_place`: its namespace, or in a namespace of the user's its StreamJob, is there; `has_job`: its StreamJob is.
     `driver_made` is when its driver's pod was made, `driver_since` when that began to run. `registered` counts its
-    executors; None while its agent has not told. `digest` is that of the image which its driver runs, if it is known.
+    executors; None while its agent has not told. `is_unheard`: its agent may answer yet, and has not for this operator.
+    `digest` is that of the image which its driver runs, if it is known.
     `problem` is what certainly keeps it from working, `obstacle` what keeps it waiting.
     `is_dry`: no more rows wait at its sources, or, of live ones, none has arrived.
     """
@@ -327,6 +328,7 @@ class CopySeen:
     driver_made: datetime | None = None
     driver_since: datetime | None = None
     registered: int | None = None
+    is_unheard: bool = False
     digest: str | None = None
     problem: Problem | None = None
     obstacle: Problem | None = None
@@ -339,13 +341,15 @@ NOT_THERE = CopySeen()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What is seen around a profile. `obstacle` is why this job cannot be copied, `rival` an older open profile of it.
+    """What is seen around a profile, by an operator that has looked after it `since` then.
 
-    `yields` is why copies must give their room to production. `known` are the points of former profiles with the
-    present key. `copies` are by their namespaces.
+    `obstacle` is why this job cannot be copied, `rival` an older open profile of it. `yields` is why copies must give
+    their room to production. `known` are the points of former profiles with the present key. `copies` are by their
+    namespaces.
     """
 
     job: StreamJob | InvalidSpec | None
+    since: datetime
     key: Key | None = None
     tasks: int | None = None
     obstacle: Problem | None = None

@@ -146,7 +146,7 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
         return _failed(run, strange, now)
     is_spent = budget.is_spent(job, run, profile.allowance, now)
     for copy in run.open:
-        run = _looked_at(profile, run, copy, seen.of(copy), now, is_last_look=is_spent)
+        run = _looked_at(profile, run, copy, seen, now, is_spent=is_spent)
     for copy in run.copies:
         if copy.problem is not None and copy.problem.reason in _OF_ALL_COPIES:
             return _failed(run, copy.problem, now)
@@ -195,13 +195,16 @@ def _strange_copy(job: StreamJob, run: Run, seen: Seen) -> Problem | None:
 
 
 def _looked_at(
-    profile: Profile, run: Run, copy: Copy, seen: CopySeen, now: datetime, *, is_last_look: bool
+    profile: Profile, run: Run, copy: Copy, around: Seen, now: datetime, *, is_spent: bool
 ) -> Run:
     """The run with what a copy has told."""
+    seen = around.of(copy)
     reading = seen.reading
     if seen.problem is not None:
         return _copy_failed(run, copy, seen.problem, now)
-    is_late = is_last_look or now - copy.began >= profile.copy_deadline
+    # What a former operator has begun may have been measured meanwhile: it is heard before it ends.
+    is_last_look = is_spent and not (seen.is_unheard and copy.began < around.since)
+    is_late = is_last_look or now - max(copy.began, around.since) >= profile.copy_deadline
     # The live stream is dry until something arrives.
     is_over = is_late or (seen.is_dry and profile.start is Start.EARLIEST)
     if reading is not None and (_is_certain(reading) or (is_over and reading.batches >= FEWEST)):

@@ -68,7 +68,7 @@ def driver(of: StreamJob = JOB, digest: str | None = ONE, **changes: Any) -> Dri
 
 def seen(**changes: Any) -> Seen:
     """A valid job and no copies."""
-    return replace(Seen(job=JOB, key=KEY), **changes)
+    return replace(Seen(job=JOB, since=NOW, key=KEY), **changes)
 
 
 def reading(rate: float = 1000.0, error: float = 0.02, **changes: Any) -> Reading:

@@ -310,6 +310,19 @@ def test_at_its_deadline_a_copy_gives_what_it_has() -> None:
     assert story.run.capacities[0].error == pytest.approx(300)
 
 
+def test_the_deadline_of_a_copy_counts_from_when_an_operator_looks_after_it() -> None:
+    story = Story(executors=(2,), copy_deadline=timedelta(minutes=5))
+    story.look()
+    (copy,) = story.run.open
+    there = {copy.namespace: runs(copy)}
+    taken_over = story.now + timedelta(minutes=20)
+    story.look(1200, copies=there, since=taken_over)
+    story.look(299, copies=there, since=taken_over)
+    assert story.open == [2]
+    story.look(1, copies=there, since=taken_over)
+    assert failed(story) is Reason.COPY_FAILED
+
+
 def test_a_plan_that_the_budget_does_not_cover_is_refused_before_anything_starts() -> None:
     story = Story(executors=(1, 100), allowance=allowance(core_seconds=3600))
     story.look()
@@ -339,6 +352,29 @@ def test_when_the_budget_is_spent_what_runs_is_ended(spent: Allowance) -> None:
     story.look(200, copies=there)
     assert failed(story) is Reason.BUDGET_SPENT
     assert story.open == []
+
+
+@pytest.mark.parametrize("spent", [allowance(core_seconds=700), allowance(minutes=4)])
+def test_what_a_former_operator_has_begun_is_heard_before_it_ends_for_the_budget(
+    spent: Allowance,
+) -> None:
+    story = Story(executors=(2,), allowance=spent)
+    story.look()
+    (copy,) = story.run.open
+    taken_over = story.now + timedelta(minutes=20)
+    unheard = {copy.namespace: replace(RUNS, is_unheard=True)}
+    story.look(1200, copies=unheard, since=taken_over)
+    assert story.open == [2]
+    told = {copy.namespace: runs(copy, reading=reading(error=0.3))}
+    assert story.look(5, copies=told, since=taken_over).phase is Phase.SUCCEEDED
+
+
+def test_a_copy_of_its_own_is_not_waited_for_when_the_budget_is_spent() -> None:
+    story = Story(executors=(2,), allowance=allowance(minutes=4))
+    story.look()
+    (copy,) = story.run.open
+    story.look(240, copies={copy.namespace: replace(RUNS, is_unheard=True)})
+    assert failed(story) is Reason.BUDGET_SPENT
 
 
 def test_points_of_a_former_profile_are_not_measured_again() -> None:
