@@ -36,6 +36,7 @@ class Measuring:
         self._fleet = fleet
         self._clock = clock
         self._where = f',namespace=~"{"|".join(namespaces)}"' if namespaces else ""
+        self._has_begun = asyncio.Event()
         self._told: Mapping[JobKey, Measurement] = {}
         self._trouble = NOT_CONFIGURED if metrics is None else NOT_YET_ASKED
         self._blank: Measurement | None = None
@@ -46,10 +47,15 @@ class Measuring:
             return self._trouble
         return self._told.get(key, self._blank)
 
+    def begin(self) -> None:
+        """The jobs are known: what is asked before would leave out the windows of their objectives."""
+        self._has_begun.set()
+
     async def run(self) -> None:
-        """Ask until cancelled; a server that does not answer is asked again."""
+        """Ask from the beginning until cancelled; a server that does not answer is asked again."""
         if self._metrics is None:
             return
+        await self._has_begun.wait()
         while True:
             await self.ask(self._metrics)
             await asyncio.sleep(EVERY)

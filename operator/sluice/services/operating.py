@@ -255,6 +255,7 @@ class Operator:
             await _see_each(self._reconciler.take_stock, self._cluster.each(STREAM_JOBS, namespace))
             pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)
             await _see_each(self.fleet.see_pod, pods)
+        self._measuring.begin()
         await self._begin_profiling()
         # Nothing is waited for from here on: what is looked at before leadership has begun is not looked at again.
         for job in self.fleet:

@@ -7,22 +7,38 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sluice.manifests.children import agent_token
-from sluice.ports import PODS, SECRETS, STREAM_JOBS, Json, Resource
+from sluice.ports import PODS, SECRETS, STREAM_JOBS, Json, Metrics, Resource
 from sluice.services.operating import Operator, Scope
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
 from tests.support.forecasts import LocalForecasts
 from tests.support.jobs import resource
+from tests.support.metrics import MemoryMetrics
 from tests.support.virtual_time import VirtualClock, in_virtual_time
 
 
-def operator(cluster: MemoryCluster, *, identity: str = "one", namespaces: str = "") -> Operator:
+class Slow(MemoryCluster):
+    """It takes its time to give the operator's secret."""
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        if resource == SECRETS:
+            await asyncio.sleep(2)
+        return await super().create(resource, body)
+
+
+def operator(
+    cluster: MemoryCluster,
+    *,
+    identity: str = "one",
+    namespaces: str = "",
+    metrics: Metrics | None = None,
+) -> Operator:
     """An operator that starts to look after the cluster."""
     scope = Scope(namespaces=tuple(namespaces.split()), home="home", identity=identity)
     return Operator(
         cluster=cluster,
         agents=MemoryAgents(VirtualClock()),
-        metrics=None,
+        metrics=metrics,
         forecasts=LocalForecasts(),
         clock=VirtualClock(),
         scope=scope,
@@ -61,14 +77,6 @@ async def test_an_operator_that_takes_over_looks_at_every_job() -> None:
 
 @in_virtual_time
 async def test_a_job_that_comes_during_the_beginning_gets_its_secrets_from_the_stored_key() -> None:
-    class Slow(MemoryCluster):
-        """It takes its time to give the operator's secret."""
-
-        async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
-            if resource == SECRETS:
-                await asyncio.sleep(2)
-            return await super().create(resource, body)
-
     cluster = Slow()
     one = operator(cluster)
     async with at_work(one):
@@ -134,3 +142,15 @@ async def test_events_of_a_job_and_its_pods_lead_to_a_look() -> None:
         one.pod_gone(cluster.remove(PODS, "shop", "clicks-driver"))
         await asyncio.sleep(1)
     assert len(made(cluster)) == 2
+
+
+@in_virtual_time
+async def test_metrics_are_asked_for_as_soon_as_the_jobs_are_known_and_so_their_windows() -> None:
+    cluster, metrics = Slow(), MemoryMetrics({})
+    cluster.put(STREAM_JOBS, resource(slo={"window": "1h"}))
+    async with at_work(operator(cluster, metrics=metrics)):
+        await asyncio.sleep(1)
+        assert metrics.asked == []
+        await asyncio.sleep(5)
+        assert any("[3600s]" in query for query in metrics.asked)
+        assert len(metrics.asked) == len(set(metrics.asked)), "one round was enough"
