@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from sluice.core.application import StreamJob
 from sluice.core.deciding.decision import Decision
-from sluice.core.deciding.situation import Mode
 from sluice.core.modelling.rescaling import Path
 
 
@@ -29,31 +28,6 @@ class Decided:
     def grows(self) -> bool:
         """Whether the job is to have more executors than before."""
         return self.decision.executors > self.before
-
-
-LATE = timedelta(minutes=2)
-"""How much longer than an interval the first decision of an operator may take: it sees all jobs before, waits for what
-their agents answer, and forecasts for one job after the other.
-"""
-
-
-def newest(
-    job: StreamJob,
-    former: Decided | None,
-    decided: Decided | None,
-    *,
-    since: datetime,
-    now: datetime,
-) -> Decided | None:
-    """What this operator has decided; until it has, or should have, what the former one had.
-
-    `since` is when it could begin to look at the job.
-    """
-    if decided is not None or former is None or job.scaling.mode is Mode.OFF:
-        return decided
-    # Nothing is decided of such a job, by whoever leads.
-    is_left_alone = job.suspend or job.paused_by is not None
-    return former if is_left_alone or now < since + job.scaling.interval + LATE else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

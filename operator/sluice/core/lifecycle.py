@@ -19,11 +19,19 @@ pod of the last one is gone. Each step carries the record that must be stored *b
 from dataclasses import replace
 from datetime import datetime
 
-from sluice.core import changes, checkpoints, failures, resizing, restarting, staffing
+from sluice.core import (
+    changes,
+    checkpoints,
+    failures,
+    resizing,
+    restarting,
+    staffing,
+    succession,
+)
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.checkpoints import CheckpointReport
-from sluice.core.chosen import newest, newly_chosen, wanted_executors
+from sluice.core.chosen import newly_chosen, wanted_executors
 from sluice.core.conditions import Condition, DriverThere
 from sluice.core.drilling import answering
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
@@ -47,13 +55,12 @@ def next_step(
     job: StreamJob, record: Record, seen: Observed, *, holder: JobKey | None, now: datetime
 ) -> Verdict:
     """Decide the one next step for a valid job; `holder` is another job that has its checkpoint."""
-    record = remember_progress(record, seen)
+    record = succession.inherited(job, remember_progress(record, seen), seen, now)
     record = replace(
         record,
         incarnation=_newest_incarnation(job, record, seen),
         ended=max(record.ended, seen.ended),
         recoveries=record.recoveries.seen(seen, now),
-        decided=newest(job, record.decided, seen.decided, since=seen.audible_since, now=now),
         chosen=newly_chosen(job, record.chosen, seen.decided, now),
     )
     record = answering.noticed(job, answering.answered(job, record, seen, now), seen, now)

@@ -13,9 +13,11 @@ from sluice.core.changes import NO_CHANGE, Change
 from sluice.core.chosen import Chosen, Decided
 from sluice.core.conditions import Claim
 from sluice.core.drilling.records import Answer
+from sluice.core.measurement import Attained
 from sluice.core.proving import Proving
 from sluice.core.recoveries import CHOSEN, Recoveries
 from sluice.core.resizing import Resize
+from sluice.core.series import NoData
 from sluice.core.staffing import Room, Staffing
 
 
@@ -83,6 +85,8 @@ class Record:
     ended: int = 0
     decided: Decided | None = None
     """The newest decision, as far as the status tells it."""
+    attained: Attained | NoData | None = None
+    """How the objective is kept, or why that is not known; None if there is none, or nobody was asked."""
     chosen: Chosen | None = None
     """The number of executors that was decided upon, if the operator may choose it."""
     staffing: Staffing | None = None

@@ -8,15 +8,21 @@ keeps the times of those that did not change. What the spec and the scaling have
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sluice.core import hints, scalingclaims, specclaims
+from sluice.core import hints, scalingclaims, specclaims, succession
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import Claim, Condition, DriverThere, Status, fails, holds, unknown
-from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured, attained
+from sluice.core.measurement import (
+    NOT_CONFIGURED,
+    NOT_YET_ASKED,
+    Attained,
+    Measurement,
+    Unmeasured,
+)
 from sluice.core.observations import DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
 from sluice.core.series import NoData
-from sluice.core.steps import StartDriver, StopDriver, Verdict
+from sluice.core.steps import Verdict
 
 SCRAPED_AFTER = timedelta(minutes=2)
 """The age of a driver's metrics beyond which they are stale, and how long a new driver may have none."""
@@ -31,21 +37,6 @@ CLOCKS_APART = timedelta(minutes=1)
 """Beyond this difference of the clocks, what Prometheus tells is not about now."""
 
 
-def knows_less(record: Record, verdict: Verdict, seen: Observed) -> bool:
-    """Whether the status tells more than is seen: a former operator has heard the driver's agent, and this one has not.
-
-    What it told holds until then. Only a start or a stop is told all the same, because it must be before it is done.
-    """
-    if not seen.is_unheard or isinstance(verdict.step, StartDriver | StopDriver):
-        return False
-    assert seen.driver is not None
-    was_heard = any(
-        claim.type is Condition.DRIVER_RUNNING and claim.status is Status.TRUE
-        for claim in record.conditions
-    )
-    return was_heard and seen.driver.incarnation == record.incarnation
-
-
 def conditions_of(
     job: StreamJob, verdict: Verdict, seen: Observed, *, holder: JobKey | None, now: datetime
 ) -> tuple[Claim, ...]:
@@ -58,8 +49,8 @@ def conditions_of(
         _checkpoint(job, holder),
         _driver(job, verdict, seen, now),
         _progress(job, verdict, seen, now),
-        _metrics(seen, now),
-        _objectives(job, seen),
+        _metrics(verdict.record, seen, now),
+        _objectives(job, verdict.record, seen, now),
         scalingclaims.recovery(job, verdict.record),
         scalingclaims.scaling(job, verdict.record, seen, now),
     )
@@ -223,10 +214,22 @@ def _stuck(query: str, took: timedelta, deadline: timedelta) -> tuple[str, str] 
     return "BatchStuck", f"{text}."
 
 
-def _metrics(seen: Observed, now: datetime) -> Claim:
+def _metrics(record: Record, seen: Observed, now: datetime) -> Claim:
+    former = succession.claim(Condition.METRICS_AVAILABLE, record, seen, now)
+    # That nothing runs which could be scraped is known without asking.
+    if former is None or (former.status is Status.TRUE and not _can_be_scraped(seen.driver)):
+        return _scraped(seen, now)
+    return former
+
+
+def _can_be_scraped(driver: DriverPod | None) -> bool:
+    return driver is not None and driver.started is not None and not driver.is_over
+
+
+def _scraped(seen: Observed, now: datetime) -> Claim:
     kind, told = Condition.METRICS_AVAILABLE, seen.measured
     if isinstance(told, Unmeasured):
-        make = unknown if told == NOT_CONFIGURED else fails
+        make = unknown if told in (NOT_CONFIGURED, NOT_YET_ASKED) else fails
         return make(kind, told.reason, told.message)
     if abs(told.ahead) > CLOCKS_APART:
         where = "ahead of" if told.ahead > timedelta(0) else "behind"
@@ -251,13 +254,16 @@ def _metrics(seen: Observed, now: datetime) -> Claim:
     return holds(kind, "Scraped", text)
 
 
-def _objectives(job: StreamJob, seen: Observed) -> Claim:
-    kind, objective = Condition.OBJECTIVES_MET, job.objective
+def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Claim:
+    kind, objective, account = Condition.OBJECTIVES_MET, job.objective, record.attained
     if objective is None:
         return unknown(kind, "NoObjective", "spec.slo declares nothing.")
-    account = attained(objective, seen.measured, job.created)
-    if isinstance(account, NoData):
-        return unknown(kind, "NotMeasured", f"Nothing is known of the objective: {account.reason}")
+    if not isinstance(account, Attained):
+        why = NOT_YET_ASKED.message if account is None else account.reason
+        return unknown(kind, "NotMeasured", f"Nothing is known of the objective: {why}")
+    former = succession.claim(kind, record, seen, now)
+    if former is not None:
+        return former
     window, share = format_duration(objective.window), account.share
     reached = "nothing" if isinstance(share, NoData) else f"{share:.3%}"
     told = (

@@ -3,30 +3,44 @@
 from dataclasses import replace
 from datetime import datetime
 
-from sluice.core import checkpoints, spreading
+from sluice.core import checkpoints, spreading, succession
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided
-from sluice.core.conditions import Claim, Condition, fails, holds, unknown
+from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
 from sluice.core.deciding.situation import Mode
 from sluice.core.measurement import NOT_YET_ASKED, Unmeasured
 from sluice.core.observations import Observed
 from sluice.core.quantities import format_duration
 from sluice.core.record import Record
 
+_OFF = "Off"
 _REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSERVE: "Observing"}
 
 
 def scaling(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Claim:
     """Whether decisions are made, the newest of them, and whether the executors are there and have work."""
+    unmeasured = _still_unmeasured(job, record, seen, now)
+    if unmeasured is not None:
+        return unmeasured
     claim = _deciding(job, record, seen)
     told = _rescaled(record, seen, now) + (_idle(job, seen) or _unused(job, record, seen))
     return replace(claim, message=claim.message + told)
 
 
+def _still_unmeasured(
+    job: StreamJob, record: Record, seen: Observed, now: datetime
+) -> Claim | None:
+    """What the former operator told where it had no metrics, as long as nobody knows whether there are any now."""
+    former = succession.claim(Condition.SCALING_ACTIVE, record, seen, now)
+    if former is None or job.scaling.mode is Mode.OFF:
+        return None
+    return former if former.status is Status.FALSE and former.reason != _OFF else None
+
+
 def _deciding(job: StreamJob, record: Record, seen: Observed) -> Claim:
     kind, mode = Condition.SCALING_ACTIVE, job.scaling.mode
     if mode is Mode.OFF:
-        return fails(kind, "Off", "spec.scaling.mode is Off: executors.initial holds.")
+        return fails(kind, _OFF, "spec.scaling.mode is Off: executors.initial holds.")
     if isinstance(seen.measured, Unmeasured) and seen.measured != NOT_YET_ASKED:
         text = f"Nothing is rescaled without metrics: {seen.measured.message}"
         return fails(kind, seen.measured.reason, text)
@@ -45,7 +59,7 @@ def recovery(job: StreamJob, record: Record) -> Claim:
     if target is None:
         return unknown(kind, "NoTarget", "spec.recovery declares nothing.")
     if job.scaling.mode is Mode.OFF:
-        return unknown(kind, "Off", "Recoveries are predicted where spec.scaling.mode is not Off.")
+        return unknown(kind, _OFF, "Recoveries are predicted where spec.scaling.mode is not Off.")
     decision = record.decided.decision if record.decided is not None else None
     seconds = target.total_seconds()
     if decision is not None and decision.smallest_recovery is not None:

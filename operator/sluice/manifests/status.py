@@ -9,13 +9,11 @@ from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.chosen import wanted_executors
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.drilling.records import Answer
-from sluice.core.measurement import Attained, attained
 from sluice.core.observations import Observed, ProfilingOutlook, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
-from sluice.core.series import NoData
-from sluice.manifests import decisions, names, proving, resizing, staffing
+from sluice.manifests import attainment, decisions, names, proving, resizing, staffing
 from sluice.manifests.moments import moment_text, read_moment
 from sluice.manifests.omitting import without_empty
 
@@ -29,9 +27,6 @@ _KNOWN_CHANGES = frozenset(ChangeClass)
 def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
     """The whole status of a job, ready to be applied."""
     queries = seen.report.queries if seen.report is not None else ()
-    account = None
-    if job.objective is not None:
-        account = attained(job.objective, seen.measured, job.created)
     wanted = 0 if phase is Phase.SUSPENDED else wanted_executors(job, record.chosen)
     told = {
         **remembered(job.key, job.generation, record, phase),
@@ -39,12 +34,12 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
         "driver": _driver(seen),
         "executors": {"wanted": wanted, "running": seen.executors_running},
         "stream": _stream(queries),
-        "slo": _slo(job, account),
+        "slo": attainment.told(job.objective, record.attained),
         "profiling": _profiling(seen.profiling) if seen.profiling is not None else {},
         "summary": {
             "executors": f"{seen.executors_running}/{wanted}",
             "latency": _latency_text(queries),
-            "slo": _slo_text(job, account),
+            "slo": attainment.text(job.objective, record.attained),
             "lag": _lag_text(queries),
         },
     }
@@ -103,6 +98,7 @@ def read_record(status: Mapping[str, Any]) -> Record:
         resize=resizing.read(status.get("resize", {})),
         drill=_read_drill(status.get("drill", {})),
         decided=decisions.read(status.get("decision", {})),
+        attained=attainment.read(status.get("slo", {})),
         chosen=decisions.read_chosen(status.get("chosen", {})),
         staffing=staffing.read(status.get("staffing", {})),
         room=staffing.read_room(status.get("room", {})),
@@ -300,29 +296,6 @@ def _stream(queries: tuple[QueryReport, ...]) -> Json:
         "statePartitions": _whole(_worst(query.state_partitions for query in queries)),
         "stateStore": next((query.state_store for query in queries if query.state_store), None),
     }
-
-
-def _slo(job: StreamJob, account: Attained | NoData | None) -> Json:
-    if job.objective is None:
-        return {}
-    told = {"objective": job.objective.share, "window": format_duration(job.objective.window)}
-    if not isinstance(account, Attained):
-        return told
-    return {
-        **told,
-        "attainment": None if isinstance(account.share, NoData) else round(account.share, 6),
-        "budgetLeft": round(account.budget.left, 4),
-        "unknown": round(account.unknown, 4),
-    }
-
-
-def _slo_text(job: StreamJob, account: Attained | NoData | None) -> str:
-    if job.objective is None:
-        return ""
-    reached = "?"
-    if isinstance(account, Attained) and not isinstance(account.share, NoData):
-        reached = f"{100 * account.share:.5g}%"
-    return f"{reached}/{100 * job.objective.share:g}%"
 
 
 def _total(numbers: Any) -> float | None:

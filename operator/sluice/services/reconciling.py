@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from sluice import logs
-from sluice.core import failures, lifecycle, reporting, specclaims
+from sluice.core import failures, lifecycle, reporting, specclaims, succession
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import settle
 from sluice.core.news import news
@@ -141,9 +141,9 @@ class Reconciler:
             job = replace(job, paused_by=self._paused_by)
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
-        if reporting.knows_less(record, verdict, seen):
+        if succession.knows_less(record, verdict, seen):
             await self._guard(job, verdict, seen.driver)
-            return _pause(verdict, None, now)
+            return _pause(verdict, seen, None, now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
         if isinstance(declared, InvalidSpec):
             claims = specclaims.without_spec(claims, str(declared), verdict)
@@ -156,7 +156,7 @@ class Reconciler:
             later = await self._remember(job, record, verdict, seen)
             is_refused = await self._act(job, verdict, seen)
             await self._guard(job, verdict, seen.driver)
-        return 0.0 if is_refused else _pause(verdict, later, now)
+        return 0.0 if is_refused else _pause(verdict, seen, later, now)
 
     def _forget(self, key: JobKey) -> None:
         self._records.pop(key, None)
@@ -322,8 +322,12 @@ class Reconciler:
         return RESYNC
 
 
-def _pause(verdict: Verdict, later: float | None, now: datetime) -> float:
+def _pause(verdict: Verdict, seen: Observed, later: float | None, now: datetime) -> float:
     pauses = [REFUSED_AGAIN if verdict.phase is Phase.REFUSED else RESYNC]
+    overdue = seen.led_since + succession.SOON
+    if now < overdue:
+        # Nobody else looks then at a job without a driver, of which the former operator's words are told until then.
+        pauses.append((overdue - now).total_seconds())
     if verdict.held_back is not None:
         pauses.append(HELD_BACK_AGAIN)
     if later is not None:

@@ -1,13 +1,12 @@
 """Which number of executors a job is to have, after which decision."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from sluice.core import lifecycle
-from sluice.core.application import StreamJob
-from sluice.core.chosen import LATE, Chosen, Decided, newest, newly_chosen, sized, wanted_executors
+from sluice.core.chosen import Chosen, Decided, newly_chosen, sized, wanted_executors
 from sluice.core.deciding.decision import Decision
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import Observed
@@ -30,53 +29,6 @@ def chosen(executors: int, path: Path = Path.LIVE) -> Chosen:
     found = newly_chosen(AUTO, None, decided(executors, path=path), NOW)
     assert found is not None
     return found
-
-
-INTERVAL = timedelta(minutes=1)
-DUE = LATER + INTERVAL + LATE
-"""When an operator that leads from LATER on should have decided."""
-
-
-@pytest.mark.parametrize(("at", "holds"), [(LATER, True), (DUE - INTERVAL, True), (DUE, False)])
-def test_a_former_decision_holds_until_another_one_should_have_come(
-    at: datetime, *, holds: bool
-) -> None:
-    found = newest(AUTO, decided(4), None, since=LATER, now=at)
-    assert found == (decided(4) if holds else None)
-
-
-def test_a_decision_of_this_operator_is_newer_than_any_former_one() -> None:
-    assert newest(AUTO, decided(4, after=90), decided(5), since=NOW, now=NOW) == decided(5)
-
-
-def test_who_decides_seldom_has_the_longer_to_do_so() -> None:
-    seldom = job(scaling={"mode": "Auto", "interval": "10m"})
-    assert newest(seldom, decided(4), None, since=LATER, now=DUE) == decided(4)
-
-
-@pytest.mark.parametrize(
-    "of",
-    [
-        job(scaling={"mode": "Auto"}, suspend=True),
-        job(scaling={"mode": "Auto"}, annotations={"sluice.dev/paused": "true"}),
-    ],
-    ids=["suspended", "paused"],
-)
-def test_a_former_decision_holds_as_long_as_no_other_one_is_due(of: StreamJob) -> None:
-    assert newest(of, decided(4), None, since=LATER, now=NOW + timedelta(days=9)) == decided(4)
-
-
-def test_nothing_that_was_decided_holds_where_scaling_is_off() -> None:
-    assert newest(job(), decided(4), None, since=NOW, now=NOW) is None
-
-
-def test_a_driver_that_comes_after_the_operator_has_its_time_to_be_heard() -> None:
-    started = LATER + timedelta(minutes=30)
-    late = Observed(driver=driver(AUTO, started=started), led_since=LATER)
-    before = Record(incarnation=1, decided=decided(4))
-    for after, holds in ((INTERVAL, True), (INTERVAL + LATE, False)):
-        verdict = lifecycle.next_step(AUTO, before, late, holder=None, now=started + after)
-        assert (verdict.record.decided is not None) is holds
 
 
 def test_what_the_owner_declares_holds_until_something_else_is_chosen() -> None:

@@ -13,12 +13,15 @@ from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.deciding.decision import Decision, Veto
 from sluice.core.drilling.records import Answer
+from sluice.core.measurement import Attained
+from sluice.core.objectives.budget import Budget
 from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.proving import Good, Proving, Rollback, Trial
 from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.core.resizing import Resize
+from sluice.core.series import NoData
 from sluice.core.staffing import Fallback, Room, Staffing
 from sluice.manifests.status import read_record, remembered, status_of
 from tests.support.jobs import NOW, driver, job, query, report
@@ -191,6 +194,24 @@ def test_a_condition_of_a_newer_operator_is_left_out() -> None:
 
 def test_a_kind_of_change_of_a_newer_operator_counts_as_none() -> None:
     assert read_record({"change": {"kind": "InPlace", "fields": ["spec.x"]}}).change == NO_CHANGE
+
+
+def test_what_is_attained_reads_back_as_it_was_told() -> None:
+    of = job(slo={"objective": 0.99, "window": "1d"})
+    account = Attained(share=0.9979, budget=Budget(allowed=14.4, bad=3), unknown=0.1)
+    first = status_of(of, Record(attained=account), Phase.RUNNING, Observed())
+    assert first["slo"]["budgetLeft"] == 0.7917
+    assert first["summary"]["slo"] == "99.79%/99%"
+    assert status_of(of, read_record(first), Phase.RUNNING, Observed()) == first
+
+
+@pytest.mark.parametrize("account", [None, NoData("no sample yet")])
+def test_what_is_not_known_to_be_attained_is_absent(account: NoData | None) -> None:
+    of = job(slo={"objective": 0.99, "window": "1d"})
+    told = status_of(of, Record(attained=account), Phase.RUNNING, Observed())
+    assert set(told["slo"]) == {"objective", "window"}
+    assert told["summary"]["slo"] == "?/99%"
+    assert read_record(told).attained is None
 
 
 def test_two_queries_are_one_stream_whose_worst_latency_counts() -> None:

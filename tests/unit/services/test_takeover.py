@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from sluice.core.application import JobKey
-from sluice.core.chosen import LATE
+from sluice.core.succession import LATE, SOON
 from sluice.errors import ClusterUnavailable
-from sluice.ports import LEASES, PODS, Json, Resource
+from sluice.ports import LEASES, PODS, Clock, Json, Labelled, Resource
 from sluice.services.polling import OLDEST
 from tests.support import pods
 from tests.support.cluster import MemoryCluster
@@ -22,6 +22,9 @@ from tests.unit.services.test_autoscaling import SCALING, Case, Scraping
 from tests.unit.services.test_reconciling import LEASE, started
 
 FLOWING = report(query(arrival_rate=10.0, backlog_rows=150.0))
+
+
+DECLARED: Json = {"scaling": SCALING, "recovery": {"target": "2m"}, "slo": {"objective": 0.5}}
 
 
 async def flows(here: World) -> None:
@@ -45,8 +48,18 @@ async def loses_its_driver(here: World) -> None:
 async def decided(here: World, mode: str = "Auto", seconds: float = 60) -> None:
     """A job that is decided upon for so long, and whose status tells it."""
     case = Case(here, Stream(arriving=3500))
-    await case.starts(scaling={**SCALING, "mode": mode}, recovery={"target": "2m"})
+    await case.starts(**{**DECLARED, "scaling": {**SCALING, "mode": mode}})
     await case.lives(seconds)
+
+
+class Judging(Scraping):
+    """A server whose recording rules found nine good minutes of the last ten, and the last five bad."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        labels = {"namespace": "shop", "job": "clicks", "sli": "latency"}
+        for part, value in {"sum_over_time": 9.0, "count_over_time": 10.0, "[5m]": 0.0}.items():
+            self.answers[part] = [Labelled(labels, ((NOW, value),))]
 
 
 def succeeding(here: World) -> Case:
@@ -64,6 +77,13 @@ def told_of_deciding(cluster: MemoryCluster) -> Mapping[str, Any]:
         "decision": cluster.status().get("decision"),
         **{kind: (claim["status"], claim["reason"]) for kind, claim in claims.items()},
     }
+
+
+def told_of_metrics(cluster: MemoryCluster) -> Mapping[str, Any]:
+    """All that a status tells of metrics."""
+    status, told = cluster.status(), conditions(cluster)
+    claims = {kind: told[kind] for kind in ("MetricsAvailable", "ObjectivesMet")}
+    return {"slo": status["slo"], "summary": status["summary"]["slo"], **claims}
 
 
 def conditions(cluster: MemoryCluster) -> dict[str, Any]:
@@ -208,6 +228,42 @@ async def test_a_successor_that_has_not_asked_for_metrics_yet_does_not_say_that_
         await here.look()
         assert here.cluster.writes[-1] == "apply streamjobs/clicks"
         assert told_of_deciding(here.cluster) == before
+
+
+@in_virtual_time
+async def test_what_prometheus_told_the_former_operator_is_told_until_it_was_asked() -> None:
+    async with world(metrics=Judging) as former:
+        await decided(former)
+    before = told_of_metrics(former.cluster)
+    assert before["slo"]["attainment"] == 0.9
+    assert before["MetricsAvailable"]["reason"] == "Scraped"
+    assert before["ObjectivesMet"]["reason"] == "BoundBroken"
+    async with world(former.cluster, metrics=Judging) as here:
+        case = succeeding(here)
+        await here.look()
+        await here.answers(case.stream.told(here.clock.now()))
+        await here.look()
+        assert here.cluster.writes[-1] == "apply streamjobs/clicks"
+        assert told_of_metrics(here.cluster) == before
+
+
+@in_virtual_time
+async def test_of_a_prometheus_that_answers_nobody_it_is_told_soon_that_nothing_is_known() -> None:
+    async with world(metrics=Judging) as former:
+        await decided(former)
+        await former.declare(**DECLARED, suspend=True)
+        former.gone()
+        await former.look()
+    before = told_of_metrics(former.cluster)
+    async with world(former.cluster, metrics=Judging) as here:
+        again = await here.look()
+        assert told_of_metrics(here.cluster) == before
+        assert again == SOON.total_seconds()
+        await asyncio.sleep(SOON.total_seconds())
+        await here.look()
+        told = told_of_metrics(here.cluster)
+        assert "attainment" not in told["slo"]
+        assert told["MetricsAvailable"]["reason"] == "NotYetAsked"
 
 
 @in_virtual_time
