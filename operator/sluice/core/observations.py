@@ -232,7 +232,7 @@ class Observed:
     led_since: datetime = _LONG_AGO
     """Since when this operator looks after jobs, perhaps in place of another."""
     profiling: ProfilingOutlook | None = None
-    """How it is profiled by itself, if that is enabled."""
+    """How it is profiled by itself, if that is enabled and this operator has looked."""
 
     @property
     def audible_since(self) -> datetime:

@@ -14,6 +14,7 @@ from sluice.core.chosen import Chosen, Decided
 from sluice.core.conditions import Claim
 from sluice.core.drilling.records import Answer
 from sluice.core.measurement import Attained
+from sluice.core.observations import ProfilingOutlook
 from sluice.core.proving import Proving
 from sluice.core.recoveries import CHOSEN, Recoveries
 from sluice.core.resizing import Resize
@@ -87,6 +88,8 @@ class Record:
     """The newest decision, as far as the status tells it."""
     attained: Attained | NoData | None = None
     """How the objective is kept, or why that is not known; None if there is none, or nobody was asked."""
+    profiling: ProfilingOutlook | None = None
+    """How the job is profiled by itself, if that is enabled and was looked at."""
     chosen: Chosen | None = None
     """The number of executors that was decided upon, if the operator may choose it."""
     staffing: Staffing | None = None

@@ -3,6 +3,7 @@ alerted of it, sees no operator come and go.
 
     all, while a driver runs ----> until its agent answers, or is known to be silent
     what rests on Prometheus ----> until that was asked, for a minute at most
+    how it is profiled ----------> until that was looked at, for a minute at most
     the newest decision ---------> until there is another one, or one is overdue
 """
 
@@ -15,13 +16,13 @@ from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.deciding.situation import Mode
 from sluice.core.measurement import NOT_YET_ASKED, Attained, attained
-from sluice.core.observations import Observed
+from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.record import Record
 from sluice.core.series import NoData
 from sluice.core.steps import StartDriver, StopDriver, Verdict
 
 SOON = timedelta(minutes=1)
-"""How long an operator may take to ask Prometheus for the first time: it sees all jobs before."""
+"""How long an operator may take to ask Prometheus, and to look at profiles, for the first time."""
 
 LATE = timedelta(minutes=2)
 """How much longer than an interval the first decision of an operator may take: it sees all jobs before, waits for what
@@ -44,6 +45,7 @@ def inherited(job: StreamJob, record: Record, seen: Observed, now: datetime) -> 
         record,
         decided=_decided(job, record, seen, now),
         attained=_attained(job, record, seen, now),
+        profiling=_profiling(job, record, seen, now),
     )
 
 
@@ -89,3 +91,11 @@ def _attained(
     met = claim(Condition.OBJECTIVES_MET, record, seen, now)
     # What is attained of another objective says nothing of this one.
     return record.attained if met is not None and met.generation == job.generation else None
+
+
+def _profiling(
+    job: StreamJob, record: Record, seen: Observed, now: datetime
+) -> ProfilingOutlook | None:
+    if not job.profiling.enabled:
+        return None
+    return _newest(seen.profiling, record.profiling, due=seen.led_since + SOON, now=now)

@@ -9,13 +9,14 @@ from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.chosen import wanted_executors
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.drilling.records import Answer
-from sluice.core.observations import Observed, ProfilingOutlook, QueryReport
+from sluice.core.observations import Observed, QueryReport
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.manifests import attainment, decisions, names, proving, resizing, staffing
 from sluice.manifests.moments import moment_text, read_moment
 from sluice.manifests.omitting import without_empty
+from sluice.manifests.profiling import outlook
 
 Json = dict[str, Any]
 
@@ -35,7 +36,7 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
         "executors": {"wanted": wanted, "running": seen.executors_running},
         "stream": _stream(queries),
         "slo": attainment.told(job.objective, record.attained),
-        "profiling": _profiling(seen.profiling) if seen.profiling is not None else {},
+        "profiling": outlook.told(record.profiling),
         "summary": {
             "executors": f"{seen.executors_running}/{wanted}",
             "latency": _latency_text(queries),
@@ -99,6 +100,7 @@ def read_record(status: Mapping[str, Any]) -> Record:
         drill=_read_drill(status.get("drill", {})),
         decided=decisions.read(status.get("decision", {})),
         attained=attainment.read(status.get("slo", {})),
+        profiling=outlook.read(status.get("profiling", {})),
         chosen=decisions.read_chosen(status.get("chosen", {})),
         staffing=staffing.read(status.get("staffing", {})),
         room=staffing.read_room(status.get("room", {})),
@@ -135,17 +137,6 @@ def _read_drill(told: Mapping[str, Any]) -> Answer | None:
     # One that was refused without a word must not be taken for an accepted one.
     refusal = told.get("message", "") or ("" if told.get("accepted") else "refused")
     return Answer(asked=told["asked"], refusal=refusal, done=told.get("done", False))
-
-
-def _profiling(outlook: ProfilingOutlook) -> Json:
-    return {
-        "profile": outlook.profile,
-        "phase": outlook.phase,
-        "points": outlook.points or None,
-        "reason": outlook.reason,
-        "message": outlook.message,
-        "nextLook": moment_text(outlook.until, timespec="seconds"),
-    }
 
 
 def _failures(record: Record) -> Json:

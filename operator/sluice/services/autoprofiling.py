@@ -6,7 +6,7 @@ operator that ends in between makes the same one again, and is refused. What a p
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey, StreamJob
@@ -44,11 +44,11 @@ EVERY = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What was last seen and said of a job of that uid."""
+    """What was last seen and said of a job of that uid; nothing is said before the first look."""
 
     uid: str
-    usage: Usage
-    outlook: ProfilingOutlook
+    usage: Usage = field(default_factory=Usage)
+    outlook: ProfilingOutlook | None = None
 
 
 class AutoProfiler:
@@ -83,7 +83,7 @@ class AutoProfiler:
         self.queue: WorkQueue[JobKey] = WorkQueue(self._look, fields=lambda key: key.fields)
 
     def outlook(self, key: JobKey) -> ProfilingOutlook | None:
-        """What there is to tell of a job; None if it is not profiled by itself."""
+        """What there is to tell of a job; None if it is not profiled by itself, or not looked at yet."""
         look = self._looks.get(key)
         return look.outlook if look is not None and self._enabled(key) is not None else None
 
@@ -93,7 +93,7 @@ class AutoProfiler:
         if job is None:
             self._looks.pop(key, None)
         elif look is None or look.uid != job.uid:
-            self._looks[key] = _Look(job.uid, Usage(), ProfilingOutlook())
+            self._looks[key] = _Look(job.uid)
             self.queue.add(key)
 
     def start_afresh(self) -> None:

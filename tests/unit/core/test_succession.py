@@ -11,7 +11,7 @@ from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, Status, settle
 from sluice.core.deciding.decision import Decision
 from sluice.core.measurement import NOT_YET_ASKED, Measurement, Unmeasured
-from sluice.core.observations import Observed
+from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.record import Record
 from sluice.core.steps import Verdict
 from sluice.core.succession import LATE, SOON, inherited
@@ -164,3 +164,29 @@ def test_a_job_whose_scaling_was_off_is_not_told_to_be_off_any_more() -> None:
     of = replace(JOB, scaling=AUTO.scaling)
     found = claimed(looked(of, former(), running(NOT_YET_ASKED)).record, Condition.SCALING_ACTIVE)
     assert found.reason == "NotYetDecided"
+
+
+OUTLOOK = ProfilingOutlook(profile="clicks-auto-1", phase="Succeeded", reason="Measured")
+
+
+@pytest.mark.parametrize(
+    ("of", "at", "expected"),
+    [
+        (job(profiling={"enabled": True}), NOW, OUTLOOK),
+        (job(profiling={"enabled": True}), OVERDUE, None),
+        (job(), NOW, None),
+    ],
+    ids=["soon", "overdue", "disabled"],
+)
+def test_how_a_job_was_profiled_holds_until_it_should_have_been_looked_at(
+    of: StreamJob, at: datetime, expected: ProfilingOutlook | None
+) -> None:
+    found = inherited(of, Record(profiling=OUTLOOK), Observed(led_since=NOW), at)
+    assert found.profiling == expected
+
+
+def test_what_this_operator_says_of_profiling_is_newer_than_what_any_other_has_said() -> None:
+    later = replace(OUTLOOK, reason="ProfileUnderWay")
+    seen = Observed(led_since=NOW, profiling=later)
+    of = job(profiling={"enabled": True})
+    assert inherited(of, Record(profiling=OUTLOOK), seen, NOW).profiling == later

@@ -1,5 +1,6 @@
 """The status: what is remembered reads back equal, and what is told is what was seen."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -176,8 +177,8 @@ def test_what_is_remembered_reads_back_equal(record: Record, phase: Phase) -> No
 @given(record=records, phase=st.sampled_from(Phase))
 def test_each_field_of_a_status_is_in_the_schema(record: Record, phase: Phase) -> None:
     of = job()
-    seen = Observed(driver=driver(of), report=report(query()), profiling=OUTLOOK)
-    told = status_of(of, record, phase, seen)
+    seen = Observed(driver=driver(of), report=report(query()))
+    told = status_of(of, replace(record, profiling=OUTLOOK), phase, seen)
     StreamJobStatus.model_validate(told, extra="forbid")
 
 
@@ -194,6 +195,11 @@ def test_a_condition_of_a_newer_operator_is_left_out() -> None:
 
 def test_a_kind_of_change_of_a_newer_operator_counts_as_none() -> None:
     assert read_record({"change": {"kind": "InPlace", "fields": ["spec.x"]}}).change == NO_CHANGE
+
+
+def test_how_a_job_is_profiled_reads_back_equal() -> None:
+    told = status_of(job(), Record(profiling=OUTLOOK), Phase.RUNNING, Observed())
+    assert read_record(told).profiling == OUTLOOK
 
 
 def test_what_is_attained_reads_back_as_it_was_told() -> None:

@@ -188,6 +188,28 @@ async def test_another_operator_does_not_begin_anew() -> None:
         assert here.told()["reason"] == "Measured"
 
 
+@in_virtual_time
+async def test_how_a_job_is_profiled_stays_told_while_operators_change() -> None:
+    here = Shop()
+    here.cluster.put(STREAM_JOBS, clicks())
+    async with working(here.operator("first")):
+        await here.lives(30 * MINUTE)
+        # No agent is waited for by the next operator: it tells of the job at once.
+        stored = here.cluster.stored(STREAM_JOBS, "clicks")
+        assert stored is not None
+        spec = {**stored["spec"], "suspend": True}
+        here.cluster.put(STREAM_JOBS, {**stored, "spec": spec})
+        await here.lives(5 * MINUTE)
+    told, written = here.told(), len(here.cluster.calls)
+    assert told["profile"] == "clicks-auto-1"
+    async with working(here.operator("second")):
+        await here.lives(5 * MINUTE)
+    calls = here.cluster.calls[written:]
+    found = [call.body["status"] for call in calls if str(call) == "apply streamjobs/clicks"]
+    assert found
+    assert all(status.get("profiling") == told for status in found)
+
+
 @pytest.mark.parametrize("name", ["clicks-auto-1", "clicks-auto-4"], ids=["ours", "another's"])
 @in_virtual_time
 async def test_a_profile_that_nobody_told_of_is_asked_for_before_another_is_made(name: str) -> None:
