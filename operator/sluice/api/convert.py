@@ -34,6 +34,7 @@ from sluice.core.application import (
     Scaling,
     StreamJob,
 )
+from sluice.core.asking import ALLOW_MIGRATION, APPROVE, PAUSED, RETRY
 from sluice.core.deciding.situation import Mode
 from sluice.core.drilling import records
 from sluice.core.drilling.records import Drills, Victim
@@ -41,14 +42,9 @@ from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import SLICE, Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.podsecurity import template_problems
-from sluice.core.proving import RETRY
 from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
 from sluice.core.windows import Window
 from sluice.errors import InvalidSpec, Problem
-
-ALLOW_MIGRATION = "sluice.dev/allow-migration"
-PAUSED = "sluice.dev/paused"
-APPROVE = "sluice.dev/approve"
 
 _VARIABLE_SOURCES = frozenset(
     ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")

@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.api.convert import APPROVE, PAUSED
 from sluice.console import finding
 from sluice.console.cluster import Cluster, path_of
 from sluice.console.job import Job
 from sluice.console.trouble import NotNow, WrongUse
+from sluice.core.asking import APPROVE, PAUSED
 from sluice.ports import STREAM_JOBS
 
 CHOOSING = frozenset({"Auto", "Approve"})

@@ -19,6 +19,7 @@ from sluice.console.cluster import Cluster, path_of
 from sluice.console.history import STAGES
 from sluice.console.job import Job
 from sluice.console.trouble import NotAllowed, NotNow, NotThere, Trouble, Unreachable, WrongUse
+from sluice.core import asking
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.drilling.records import ANNOTATION, Drill, Victim
 from sluice.manifests import names
@@ -257,7 +258,7 @@ def _require_calm(job: Job) -> None:
     where = f"{job.namespace}/{job.name}"
     if job.is_suspended:
         raise NotNow(f"{where} is suspended: nothing runs that could be killed")
-    if job.annotations.get(convert.PAUSED) == "true":
+    if job.annotations.get(asking.PAUSED) == "true":
         told = f"{where} is paused: nobody would start what is killed"
         raise NotNow(told, f"Resume it first: kubectl sluice resume {job.name} -n {job.namespace}")
     if not job.is_fine:

@@ -13,7 +13,7 @@ class Decided:
     """The newest decision: its id, when it was made, for how many executors, and while which driver ran.
 
     `likely_recovery` are the seconds that a recovery from a driver that is lost then takes, as likely more as less.
-    `pending` is the id by which a person can approve what is wanted.
+    `pending` is the id by which a person can approve what is wanted, `approval` the one by which a person has.
     """
 
     id: str
@@ -23,6 +23,7 @@ class Decided:
     decision: Decision
     likely_recovery: float | None = None
     pending: str | None = None
+    approval: str | None = None
 
     @property
     def grows(self) -> bool:
@@ -35,7 +36,7 @@ class Chosen:
     """How many executors, by which decision, and by which way they are to come.
 
     `incarnation` is the driver that ran when it was decided: a restart is done when there is a later one. `undoes` is
-    the id of the decision whose harm is undone so.
+    the id of the decision whose harm is undone so. `approval` is the id by which a person has approved it.
     """
 
     executors: int
@@ -45,6 +46,7 @@ class Chosen:
     path: Path = Path.LIVE
     incarnation: int = 0
     undoes: str | None = None
+    approval: str | None = None
 
 
 def wanted_executors(job: StreamJob, chosen: Chosen | None) -> int:
@@ -81,6 +83,7 @@ def newly_chosen(
         path=decided.decision.path,
         incarnation=decided.incarnation,
         undoes=decided.decision.undoes,
+        approval=decided.approval,
     )
 
 

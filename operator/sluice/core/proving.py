@@ -17,11 +17,6 @@ from datetime import datetime, timedelta
 from sluice.core.application import StreamJob
 from sluice.core.observations import AgentReport
 
-RETRY = "sluice.dev/retry"
-"""The annotation that asks for another try; its value is the incarnation after which the spec was given up. So it is
-good for one try, and none that was asked for before.
-"""
-
 TRIES = 2
 """Failures in a row after which a spec that never worked is given up."""
 
@@ -54,7 +49,7 @@ class Rollback:
 
     @property
     def retry(self) -> str:
-        """The value of the annotation that asks for another try."""
+        """The value of the annotation `asking.RETRY` that asks for another try."""
         return str(self.incarnation)
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sluice.core import checkpoints, spreading, succession
 from sluice.core.application import StreamJob
+from sluice.core.asking import APPROVE, in_vain
 from sluice.core.chosen import Decided
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, unknown
 from sluice.core.deciding.situation import Mode
@@ -23,7 +24,11 @@ def scaling(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Cl
     if unmeasured is not None:
         return unmeasured
     claim = _deciding(job, record, seen)
-    told = _rescaled(record, seen, now) + (_idle(job, seen) or _unused(job, record, seen))
+    told = (
+        _approved_in_vain(job, record)
+        + _rescaled(record, seen, now)
+        + (_idle(job, seen) or _unused(job, record, seen))
+    )
     return replace(claim, message=claim.message + told)
 
 
@@ -51,6 +56,16 @@ def _deciding(job: StreamJob, record: Record, seen: Observed) -> Claim:
         )
         return unknown(kind, "NotYetDecided", text)
     return holds(kind, _REASONS[mode], _told(job, record.decided))
+
+
+def _approved_in_vain(job: StreamJob, record: Record) -> str:
+    """Point out that what a person approves does not wait. What is done because it was approved stays approved."""
+    pending = record.decided.pending if record.decided is not None else None
+    done = record.chosen.approval if record.chosen is not None else None
+    if job.approved in (None, pending, done):
+        return ""
+    why = f"{pending!r} does" if pending is not None else "no decision waits for an approval"
+    return f" {in_vain(APPROVE, job.approved, why)}"
 
 
 def recovery(job: StreamJob, record: Record) -> Claim:
@@ -128,6 +143,5 @@ def _told(job: StreamJob, decided: Decided) -> str:
         text += f"; kept from it by {decision.veto.guard}: {decision.veto.reason}"
     if decided.pending is not None:
         named = f"{job.key.name} -n {job.key.namespace}"
-        approval = f"sluice.dev/approve={decided.pending}"
-        text += f". To approve: kubectl annotate sj {named} {approval} --overwrite"
+        text += f". To approve: kubectl annotate sj {named} {APPROVE}={decided.pending} --overwrite"
     return f"{text}."

@@ -4,18 +4,15 @@ from collections.abc import Iterable
 
 from sluice.core import checkpoints, resizing
 from sluice.core.application import StreamJob
+from sluice.core.asking import ALLOW_MIGRATION, RETRY, in_vain
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition, fails, holds, unknown
 from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.news import told_of_rollback
 from sluice.core.observations import Observed
-from sluice.core.proving import RETRY
 from sluice.core.record import Record
 from sluice.core.resizing import Resize
 from sluice.core.steps import Verdict
-
-LONGEST_TOLD = 40
-"""Characters of a wrong value that are told; anybody may have written it."""
 
 
 def invalid(message: str, seen: Observed) -> tuple[Claim, ...]:
@@ -58,12 +55,7 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     if record.proving.refuses(job):
         return fails(kind, "RollbackRefused", _told_of_refusal(job, record))
     if moves_checkpoint(job, record):
-        message = (
-            f"spec.checkpoint: {job.checkpoint_location!r}: the job's progress (batch "
-            f"{record.last_batch}) is in {record.checkpoint!r}; to leave it behind, annotate the job "
-            f"with sluice.dev/allow-migration={job.checkpoint_location}"
-        )
-        return fails(kind, "MigrationRefused", message)
+        return fails(kind, "MigrationRefused", _told_of_move(job, record))
     if seen.driver is None:
         return unknown(kind, "NoDriver", "The spec applies when the next driver starts.")
     ignored = _ignored(job, record)
@@ -84,6 +76,17 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
                 "fail. The driver goes on as it was; change it back, or use a new checkpoint"
             )
             return fails(kind, "MigrationRefused", f"{message}.")
+
+
+def _told_of_move(job: StreamJob, record: Record) -> str:
+    place, allowed = job.checkpoint_location, job.allowed_migration
+    told = (
+        f"spec.checkpoint: {place!r}: the job's progress (batch {record.last_batch}) is in {record.checkpoint!r}; "
+        f"to leave it behind, annotate the job with {ALLOW_MIGRATION}={place}"
+    )
+    if allowed is None:
+        return told
+    return f"{told}. {in_vain(ALLOW_MIGRATION, allowed, f'{place!r} does')}"
 
 
 def _live(resize: Resize | None, verdict: Verdict, seen: Observed) -> Claim:
@@ -116,8 +119,7 @@ def _told_of_rollback(job: StreamJob, record: Record) -> str:
     told = f"{told_of_rollback(record)} To try it as it is: {command}."
     if job.retry is None or job.retry == rollback.retry:
         return told
-    wrong = job.retry[:LONGEST_TOLD]
-    return f"{told} {RETRY}: {wrong!r} asks for nothing; {rollback.retry!r} does."
+    return f"{told} {in_vain(RETRY, job.retry, f'{rollback.retry!r} does')}"
 
 
 def _told_of_refusal(job: StreamJob, record: Record) -> str:

@@ -70,6 +70,7 @@ def told_chosen(chosen: Chosen | None) -> Json:
         "path": str(chosen.path),
         "incarnation": chosen.incarnation,
         "undoes": chosen.undoes,
+        "approval": chosen.approval,
     }
 
 
@@ -86,6 +87,7 @@ def read_chosen(told: Mapping[str, Any]) -> Chosen | None:
         path=Path(told["path"]),
         incarnation=told.get("incarnation", 0),
         undoes=told.get("undoes"),
+        approval=told.get("approval"),
     )
 
 

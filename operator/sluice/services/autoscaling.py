@@ -156,6 +156,7 @@ class Autoscaler:
     ) -> None:
         course.judge(now.timestamp())
         before = course.decided or record.decided
+        approved = _approved(job, before)
         situation = await self._situation(job, course, now)
         stored = Stored(
             situation=situation,
@@ -163,12 +164,14 @@ class Autoscaler:
             settings=autoscaling.settings_of(
                 job,
                 self._measuring.of(job.key),
-                approved=_approved(job, before),
+                approved=approved,
                 room=_room(record, now),
             ),
         )
         decision = decide(stored.situation, stored.policy, stored.settings)
         decided = _decided(course, before, decision, situation, now)
+        if approved == decision.executors:
+            decided = replace(decided, approval=job.approved)
         changes = decision.executors != situation.executors
         course.notebook = course.notebook.with_decision(decided.id, stored.to_data(), keep=changes)
         course.watcher.decided(decision, now.timestamp(), decided.id)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from sluice.api.v1alpha1.streamjob import StreamJobStatus
 from sluice.core.application import JobKey
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
-from sluice.core.chosen import Decided
+from sluice.core.chosen import Chosen, Decided
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.deciding.decision import Decision, Veto
 from sluice.core.drilling.records import Answer
 from sluice.core.measurement import Attained
+from sluice.core.modelling.rescaling import Path
 from sluice.core.objectives.budget import Budget
 from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.proving import Good, Proving, Rollback, Trial
@@ -125,10 +126,22 @@ def decisions(draw: st.DrawFn) -> Decided:
     )
 
 
+chosen = st.builds(
+    Chosen,
+    executors=numbers,
+    decision=words,
+    at=millis,
+    reason=words,
+    path=st.sampled_from(Path),
+    incarnation=numbers,
+    undoes=st.none() | words,
+    approval=st.none() | words,
+)
 rooms = st.builds(Room, executors=numbers, until=millis)
 records = st.builds(
     Record,
     decided=st.none() | decisions(),
+    chosen=st.none() | chosen,
     staffing=st.none() | staffings,
     room=st.none() | rooms,
     incarnation=numbers,

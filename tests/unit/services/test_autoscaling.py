@@ -144,8 +144,29 @@ async def test_what_waits_for_an_approval_is_done_when_it_comes_and_not_before()
         await here.declare(scaling={**SCALING, "mode": "Approve"}, annotations=approved)
         await asking.lives(60)
         assert here.agents.targets == [wanted]
+        assert asking.status["chosen"]["approval"] == pending
         await asking.lives(120)
         assert here.agents.targets == [wanted]
+        assert "asks for nothing" not in asking.condition("ScalingActive")["message"]
+
+
+@in_virtual_time
+async def test_a_wrong_approval_is_told_in_the_condition_and_by_no_event() -> None:
+    async with world(metrics=Scraping) as here:
+        asking = Case(here, Stream(arriving=3500))
+        await asking.starts(scaling={**SCALING, "mode": "Approve"})
+        await asking.lives(300)
+        before = asking.condition("ScalingActive")
+        here.cluster.calls.clear()
+        wrong = {"sluice.dev/approve": "yes"}
+        await here.declare(scaling={**SCALING, "mode": "Approve"}, annotations=wrong)
+        await asking.lives(60)
+        after = asking.condition("ScalingActive")
+        pending = asking.status["decision"]["pending"]
+        assert f"'yes' asks for nothing; {pending!r} does" in after["message"]
+        assert {**after, "message": before["message"]} == before
+        assert here.agents.targets == []
+        assert "events" not in {call.plural for call in here.cluster.calls}
 
 
 @in_virtual_time

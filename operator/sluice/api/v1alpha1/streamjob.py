@@ -288,6 +288,9 @@ class ChosenStatus(Model):
     path: str = Field("Live", description="The way: Live or Restart.")
     incarnation: int = Field(0, description="The driver that ran then.")
     undoes: str | None = Field(None, description="Id of the decision whose harm is undone so.")
+    approval: str | None = Field(
+        None, description="In mode Approve: the value of the annotation that has approved it."
+    )
 
 
 class FallbackStatus(Model):
