@@ -16,6 +16,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Decided, wanted_executors
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.guards import MODE
 from sluice.core.deciding.policies.named import FORECASTING
 from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.storing import Record as Stored
@@ -170,7 +171,7 @@ class Autoscaler:
         )
         decision = decide(stored.situation, stored.policy, stored.settings)
         decided = _decided(course, before, decision, situation, now)
-        if approved == decision.executors:
+        if decision.veto is None and approved == decision.wanted:
             decided = replace(decided, approval=job.approved)
         changes = decision.executors != situation.executors
         course.notebook = course.notebook.with_decision(decided.id, stored.to_data(), keep=changes)
@@ -308,7 +309,7 @@ def _pending(
     before: Decided | None, decision: Decision, situation: Situation, id: str
 ) -> str | None:
     """The id of the first decision that wants what this one wants, as long as that waits for an approval."""
-    if situation.mode is not Mode.APPROVE or decision.veto is None or decision.veto.guard != "mode":
+    if situation.mode is not Mode.APPROVE or decision.veto is None or decision.veto.guard != MODE:
         return None
     if before is not None and before.pending and before.decision.wanted == decision.wanted:
         return before.pending

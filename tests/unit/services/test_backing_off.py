@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sluice.api.convert import PAUSED
+from sluice.core.asking import PAUSED
 from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, NotAllowed, Problem
 from sluice.ports import PODS, STREAM_JOBS, Json, Resource
 from sluice.services.operating import Operator

@@ -30,8 +30,11 @@ class Settings:
     grant: int | None = None
     """The most executors that the pool of several jobs gives to this one, or that there was room for."""
     approved: int | None = None
-    """The number that a person has approved, where the mode asks for that."""
+    """The wish that a person has approved, where the mode asks for that; no less of it if guards lessen it."""
 
+
+MODE = "mode"
+"""The last guard: who may act at all."""
 
 Guard = Callable[[Situation, Settings, int], int | Veto]
 
@@ -113,21 +116,6 @@ def grant(_: Situation, settings: Settings, wish: int) -> int | Veto:
     return wish if settings.grant is None else min(wish, settings.grant)
 
 
-def mode(situation: Situation, settings: Settings, wish: int) -> int | Veto:
-    """Act only where the owner lets the operator act."""
-    match situation.mode:
-        case Mode.AUTO:
-            return wish
-        case Mode.APPROVE if settings.approved == wish:
-            return wish
-        case Mode.APPROVE:
-            return Veto("mode", f"{wish} executors wait for an approval")
-        case Mode.OBSERVE:
-            return Veto("mode", f"{wish} executors would be taken if the mode were Auto")
-        case Mode.OFF:
-            return Veto("mode", "scaling is off")
-
-
 GUARDS: tuple[Guard, ...] = (
     fresh_data,
     activity,
@@ -138,12 +126,12 @@ GUARDS: tuple[Guard, ...] = (
     harmful_before,
     budget,
     grant,
-    mode,
 )
 
 
 def guarded(situation: Situation, settings: Settings, wish: int) -> int | Veto:
     """What the guards make of a wish. To leave a job as it is needs no permission, as long as that is allowed."""
+    asked = wish
     wish = situation.bounds.clipped(wish if settings.grant is None else min(wish, settings.grant))
     for guard in GUARDS:
         if wish == situation.executors:
@@ -152,4 +140,20 @@ def guarded(situation: Situation, settings: Settings, wish: int) -> int | Veto:
         if isinstance(answer, Veto):
             return answer
         wish = answer
-    return situation.bounds.clipped(wish)
+    wish = situation.bounds.clipped(wish)
+    return wish if wish == situation.executors else _permitted(situation, settings, asked, wish)
+
+
+def _permitted(situation: Situation, settings: Settings, asked: int, wish: int) -> int | Veto:
+    """Act only where the owner lets the operator act; `wish` is what has become of the one that was asked for."""
+    match situation.mode:
+        case Mode.AUTO:
+            return wish
+        case Mode.APPROVE if settings.approved == asked:
+            return wish
+        case Mode.APPROVE:
+            return Veto(MODE, f"{wish} executors wait for an approval")
+        case Mode.OBSERVE:
+            return Veto(MODE, f"{wish} executors would be taken if the mode were Auto")
+        case Mode.OFF:
+            return Veto(MODE, "scaling is off")

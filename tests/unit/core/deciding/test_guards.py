@@ -181,6 +181,14 @@ def test_an_approved_number_is_done_and_no_other() -> None:
     assert decided(14, situation, approved=13).executors == 10
 
 
+def test_what_guards_leave_of_an_approved_wish_is_done() -> None:
+    situation = steady(100_000, 10, mode=Mode.APPROVE)
+    for limit in ({"grant": 12}, {"max_step": 2}):
+        decision = decided(14, situation, approved=14, **limit)
+        assert (decision.wanted, decision.executors) == (14, 12)
+        assert decided(14, situation, approved=12, **limit).executors == 10
+
+
 def test_the_first_guard_that_objects_is_named() -> None:
     """Each of these situations has one obstacle less than the one before."""
     everything = steady(100_000, 10, at=at(1, 12), mode=Mode.OBSERVE, since_rescale=1.0)
