@@ -44,7 +44,7 @@ from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
 from sluice.services.restarts import Restarts
-from sluice.services.starting import Refusal, Starter
+from sluice.services.starting import Starter
 from sluice.services.statuses import Statuses
 
 log = logging.getLogger(__name__)
@@ -265,9 +265,8 @@ class Reconciler:
         if job.paused_by is None and not isinstance(verdict.step, StopDriver):
             await self._starter.guard(job, driver.uid)
 
-    async def _refused(self, job: StreamJob, record: Record, refusal: Refusal) -> None:
-        record = replace(record, ended=max(record.ended, refusal.ended))
-        counted = failures.refused(job, record, str(refusal.error), self._clock.now())
+    async def _refused(self, job: StreamJob, record: Record, refusal: InvalidSpec) -> None:
+        counted = failures.refused(job, record, str(refusal), self._clock.now())
         status = status_of(job, counted, Phase.BACKING_OFF, Observed())
         await self._store(job.key, job.uid, status, record, counted, must_be_seen=True)
 

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Chosen, sized
@@ -40,17 +39,6 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """Why the cluster does not take a driver's pod, or what that needs.
-
-    `ended` is its incarnation if the next one may have the Lease that it was to get; else 0.
-    """
-
-    error: InvalidSpec
-    ended: int
-
-
 class Starter:
     """The one maker of drivers."""
 
@@ -80,18 +68,17 @@ class Starter:
 
     async def start(
         self, job: StreamJob, chosen: Chosen | None, step: StartDriver
-    ) -> Refusal | None:
-        """Make the driver's children, then its pod; None if the cluster has taken them.
+    ) -> InvalidSpec | None:
+        """Make the driver's children, then its pod; why the cluster does not take them, or None if it has.
 
         Raises Conflict if there is a pod of that name already; the fleet knows it then.
         """
-        incarnation, is_ours = step.incarnation, False
+        incarnation = step.incarnation
         try:
-            is_ours = await self._pass_on(job, step)
+            await self._pass_on(job, step)
             pod = await self._make(sized(job, chosen), incarnation)
-        except InvalidSpec as error:
-            # Where no driver is, none writes: the next one may have the Lease that this one was to get.
-            return Refusal(error=error, ended=incarnation if is_ours else 0)
+        except InvalidSpec as refusal:
+            return refusal
         self._fleet.see_pod(pod)
         uid: str = pod["metadata"]["uid"]
         await self._guard(job, uid, lambda budget: self._have(budget, incarnation))
@@ -146,18 +133,17 @@ class Starter:
             self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
             raise
 
-    async def _pass_on(self, job: StreamJob, step: StartDriver) -> bool:
+    async def _pass_on(self, job: StreamJob, step: StartDriver) -> None:
         """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""
         lease = children.lease(job, step.incarnation, self._clock.now())
         with suppress(Conflict):
             if step.incarnation > 1:
                 with suppress(NotFound):
-                    return await self._grant(lease, is_dead=step.inherits)
+                    await self._grant(lease, is_dead=step.inherits)
+                    return
             await self._cluster.create(LEASES, lease)
-            return True
-        return False
 
-    async def _grant(self, lease: Json, *, is_dead: bool) -> bool:
+    async def _grant(self, lease: Json, *, is_dead: bool) -> None:
         """Give the new driver the Lease that is there, unless who has it may live.
 
         Not by applying it: a former leader that wakes up late must not write over what it has not read.
@@ -167,7 +153,6 @@ class Starter:
         granted = children.passed_on(found, lease, is_dead=is_dead)
         if granted is not None:
             await self._cluster.replace(LEASES, granted)
-        return granted is not None
 
     async def _create_if_missing(self, body: Json) -> None:
         # One request each, for after a change of leader all drivers are looked at.

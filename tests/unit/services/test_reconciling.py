@@ -110,6 +110,31 @@ async def test_a_driver_that_was_refused_leaves_the_lease_to_the_next() -> None:
 
 
 @in_virtual_time
+async def test_a_driver_is_not_taken_for_dead_because_its_pod_was_refused() -> None:
+    class Wrong(MemoryCluster):
+        """It makes the first pod, and says that it has not."""
+
+        async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+            made = await super().create(resource, body)
+            if self.writes.count("create pods/clicks-driver") == 1 and resource == PODS:
+                raise InvalidSpec([Problem("pods", None, "quota exceeded")])
+            return made
+
+    async with world(Wrong()) as here:
+        await here.declare()
+        here.runs()
+        here.takes_lease()
+        here.watch()
+        here.gone()
+        await asyncio.sleep(60)
+        await here.look()
+        assert here.cluster.pod() is not None
+        lease = here.cluster.stored(LEASES, LEASE)
+        assert lease is not None
+        assert lease["spec"]["holderIdentity"] == "uid-of-clicks/1"
+
+
+@in_virtual_time
 async def test_a_start_is_written_only_over_the_object_that_was_decided_about() -> None:
     async with world() as here:
         here.cluster.put(STREAM_JOBS, resource())
