@@ -4,7 +4,8 @@
       InvalidSpec           the user must change something        -> condition, no retry
       Unavailable           a system did not answer, or refused   -> retry with back-off
         ClusterUnavailable
-          NotAllowed        the operator lacks the right          -> the same, or without it
+          Declined          nothing was done, which is certain    -> the same
+            NotAllowed      the operator lacks the right          -> the same, or without it
         AgentUnavailable
         MetricsUnavailable
       Conflict              someone else wrote first              -> read again, at once
@@ -51,7 +52,14 @@ class ClusterUnavailable(Unavailable):
     """The Kubernetes API did not answer, or refused for a reason that may pass."""
 
 
-class NotAllowed(ClusterUnavailable):
+class Declined(ClusterUnavailable):
+    """The Kubernetes API answered that it does not do that now, for a reason that may pass; it has done nothing.
+
+    After other errors what was asked for may have been done, or be done yet.
+    """
+
+
+class NotAllowed(Declined):
     """The Kubernetes API does not let the operator do that: a right is missing, which may come."""
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,13 +14,14 @@ from sluice.core.quantities import CpuShare, Millicores
 from sluice.errors import (
     ClusterUnavailable,
     Conflict,
+    Declined,
     InvalidSpec,
     NotAllowed,
     NotFound,
     SluiceError,
 )
 from sluice.manifests.pods import resized
-from sluice.ports import NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
+from sluice.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
 
 POD = {"metadata": {"namespace": "shop", "name": "clicks"}}
 NOBODY = Credentials(server="http://127.0.0.1:1")
@@ -52,9 +54,14 @@ def client(
     return KubernetesCluster(credentials, transport=httpx.MockTransport(answer))
 
 
-def status(code: int, message: str = "as it says") -> httpx.Response:
+def status(code: int, message: str = "as it says", **told: Any) -> httpx.Response:
     """A refusal as the API server words it."""
-    return httpx.Response(code, json={"kind": "Status", "code": code, "message": message})
+    return httpx.Response(code, json={"kind": "Status", "code": code, "message": message, **told})
+
+
+def about(kind: str, reason: str) -> httpx.Response:
+    """A conflict about an object of this kind."""
+    return status(409, reason=reason, details={"name": "clicks", "kind": kind})
 
 
 async def refusal(*answers: httpx.Response | Exception) -> SluiceError:
@@ -69,7 +76,7 @@ async def refusal(*answers: httpx.Response | Exception) -> SluiceError:
     ("answer", "error"),
     [
         (status(400), InvalidSpec),
-        (status(401), ClusterUnavailable),
+        (status(401), Declined),
         (status(403, 'pods is forbidden: User "u" cannot create resource'), NotAllowed),
         (status(403, 'pods "a" is forbidden: exceeded quota: small'), InvalidSpec),
         (status(403, 'pods "a" is forbidden: violates PodSecurity "restricted"'), InvalidSpec),
@@ -79,11 +86,19 @@ async def refusal(*answers: httpx.Response | Exception) -> SluiceError:
         (status(405), NotAllowed),
         (status(404), NotFound),
         (status(409), Conflict),
+        (about("pods", "AlreadyExists"), Conflict),
+        (about("resourcequotas", "Conflict"), Declined),
+        (about("clusterresourcequotas", "Conflict"), Declined),
         (status(410), ClusterUnavailable),
         (status(422), InvalidSpec),
-        (status(429), ClusterUnavailable),
-        (status(500), ClusterUnavailable),
-        (status(503), ClusterUnavailable),
+        (status(429), Declined),
+        (httpx.Response(429, text="Too many requests"), Declined),
+        (status(500, "failed calling webhook", reason="InternalError"), Declined),
+        (status(500, "etcdserver: request timed out"), ClusterUnavailable),
+        (httpx.Response(500, text="This request caused apiserver to panic."), ClusterUnavailable),
+        (httpx.Response(502, text="<html>no upstream</html>"), ClusterUnavailable),
+        (status(503, reason="ServiceUnavailable"), ClusterUnavailable),
+        (status(504, reason="Timeout"), ClusterUnavailable),
         (httpx.Response(200, text="<html>please log in</html>"), ClusterUnavailable),
         (httpx.ConnectError("refused"), ClusterUnavailable),
         (httpx.ReadTimeout("too slow"), ClusterUnavailable),
@@ -95,6 +110,18 @@ async def test_an_answer_becomes_the_error_that_says_what_to_do(
     answer: httpx.Response | Exception, error: type[SluiceError]
 ) -> None:
     assert type(await refusal(answer)) is error
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [("resourcequotas", Declined), ("configmaps", Conflict)]
+)
+async def test_a_conflict_over_a_quota_is_none_over_the_object_that_is_applied(
+    kind: str, error: type[SluiceError]
+) -> None:
+    async with client(Server(about(kind, "Conflict"))) as cluster:
+        with pytest.raises(SluiceError) as caught:
+            await cluster.apply(CONFIG_MAPS, POD)
+    assert type(caught.value) is error
 
 
 async def test_a_refusal_is_told_in_the_servers_own_words() -> None:

@@ -11,6 +11,7 @@ from sluice.adapters.credentials import Credentials
 from sluice.errors import (
     ClusterUnavailable,
     Conflict,
+    Declined,
     InvalidSpec,
     NotAllowed,
     NotFound,
@@ -168,6 +169,8 @@ def _error(method: str, path: str, answer: httpx.Response) -> Exception:
     match answer.status_code:
         case 404:
             return NotFound(told)
+        case _ if _is_declined(path, answer):
+            return Declined(told)
         case 409:
             return Conflict(told)
         case 400 | 422:
@@ -180,6 +183,28 @@ def _error(method: str, path: str, answer: httpx.Response) -> Exception:
             return ClusterUnavailable(told)
 
 
+def _is_declined(path: str, answer: httpx.Response) -> bool:
+    """Whether the API server itself has stopped the request before anything was stored.
+
+    Not every 500 says so: what etcd was too late for, which has no reason, may be stored yet. Nor does a 502, 503 or
+    504: whoever lost sight of a request does not know what became of it.
+    """
+    status = _status(answer)
+    match answer.status_code:
+        case 401 | 429:
+            return True
+        case 409:
+            # Admission counts an object in its quotas first, and somebody else has written one of them meanwhile.
+            details = status.get("details")
+            kind = details.get("kind") if isinstance(details, dict) else None
+            return kind is not None and kind not in path.split("/")
+        case 500:
+            # Admission again: a webhook did not answer, or the quotas were not counted in time.
+            return status.get("reason") == "InternalError"
+        case _:
+            return False
+
+
 def _is_refused(told: str) -> bool:
     """Whether admission refused the object itself (quota, limits, Pod Security, a webhook), rather than us."""
     return "denied the request" in told or (
@@ -188,7 +213,13 @@ def _is_refused(told: str) -> bool:
 
 
 def _message(answer: httpx.Response) -> str:
+    return str(_status(answer).get("message", answer.text[:500]))
+
+
+def _status(answer: httpx.Response) -> Json:
+    """What the API server says of an error; empty if it is somebody else who says it."""
     try:
-        return str(answer.json().get("message", answer.text))
-    except (ValueError, AttributeError):
-        return answer.text[:500]
+        told = answer.json()
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -128,9 +128,10 @@ class Starter:
         try:
             return await self._cluster.create(PODS, driver_pod(job, incarnation))
         except Conflict:
-            # A pod of that name is there after all; the next look must see it.
+            # A pod of that name is there after all, or was until now; the next look must see it.
             name = names.driver_pod(job.key.name)
-            self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
+            with suppress(NotFound):
+                self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
             raise
 
     async def _pass_on(self, job: StreamJob, step: StartDriver) -> None:

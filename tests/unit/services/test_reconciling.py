@@ -199,6 +199,16 @@ async def test_a_driver_pod_that_was_not_seen_is_waited_for() -> None:
 
 
 @in_virtual_time
+async def test_a_conflict_with_a_pod_that_has_gone_since_is_told_as_one() -> None:
+    async with world() as here:
+        here.cluster.refuse("create", PODS, Conflict("clicks-driver exists"))
+        with pytest.raises(Conflict, match="clicks-driver exists"):
+            await here.declare()
+        await here.look()
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
 async def test_a_pod_that_the_cluster_refuses_is_a_failure_with_a_back_off() -> None:
     async with world() as here:
         problem = Problem("clicks-driver", None, "exceeded quota: small")
