@@ -130,6 +130,12 @@ async def test_a_refusal_is_told_in_the_servers_own_words() -> None:
     )
 
 
+@pytest.mark.parametrize("code", [403, 409, 422, 500])
+async def test_no_answer_is_longer_than_a_status_may_hold(code: int) -> None:
+    told = await refusal(status(code, "violates a policy and another one; " * 500))
+    assert len(str(told)) < 4096 - 500, "the status says what it is about, too"
+
+
 async def test_an_unreachable_server_is_told_with_what_was_attempted() -> None:
     told = str(await refusal(httpx.ConnectError("no route")))
     assert told == "POST /api/v1/namespaces/shop/pods: ConnectError: no route"

@@ -27,6 +27,9 @@ _METADATA_ONLY = {"Accept": "application/json;as=PartialObjectMetadataList;g=met
 _APPLY = {"Content-Type": "application/apply-patch+yaml"}
 _STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
 
+_MOST_TOLD = 2048
+"""Characters of an answer that are told. A status with more than it may hold could not be written any more."""
+
 _NO_SUCH_PATH = "could not find the requested resource"
 """What the API server says of a path that it does not serve; a missing object has its name in the answer."""
 
@@ -213,7 +216,7 @@ def _is_refused(told: str) -> bool:
 
 
 def _message(answer: httpx.Response) -> str:
-    return str(_status(answer).get("message", answer.text[:500]))
+    return str(_status(answer).get("message", answer.text[:500]))[:_MOST_TOLD]
 
 
 def _status(answer: httpx.Response) -> Json:
