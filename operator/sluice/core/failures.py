@@ -8,7 +8,7 @@ from sluice.core import hints
 from sluice.core.application import RestartPolicy, StreamJob
 from sluice.core.observations import AgentReport, DriverPod
 from sluice.core.proving import Rollback
-from sluice.core.record import Failure, Record
+from sluice.core.record import PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
 
 _HINDRANCES = frozenset({"DriverRefused", "CannotStart"})
@@ -19,6 +19,9 @@ _ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
 
 JITTER = 0.25
 """The share by which a pause is longer or shorter."""
+
+SOONEST, LATEST = timedelta(seconds=1), timedelta(minutes=1)
+"""The shortest and the longest pause before a start that was put off is tried again."""
 
 AGENT_GRACE = timedelta(seconds=30)
 """How long a driver may show a failed query and no active one before it is replaced: the program may be about to start
@@ -82,6 +85,35 @@ def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:
         at=now,
     )
     return counted(job, record, failure, None, now)
+
+
+def put_off(job: StreamJob, record: Record, why: str, now: datetime) -> Record:
+    """The cluster could not make the driver pod of this incarnation, or what it needs, by no fault of the spec's: a
+    webhook of admission is away, a right is missing, a quota is just being written.
+
+    Nothing is counted, given up or gone back from. The pause is as long as starts have been put off already: the next
+    try is soon where that passes at once, and tries are rare where it lasts.
+    """
+    since = _put_off_since(record) or now
+    failure = Failure(
+        incarnation=record.incarnation,
+        generation=job.generation,
+        reason=PUT_OFF,
+        message=f"the cluster could not make its pod, or what that needs: {why}",
+        at=since,
+    )
+    pause = min(max(now - since, SOONEST), LATEST, job.restart.maximum)
+    next_start = now + _jittered(pause, f"{job.uid}/{record.incarnation}")
+    proving = record.proving.put_off(now)
+    return replace(record, last_failure=failure, next_start=next_start, proving=proving)
+
+
+def _put_off_since(record: Record) -> datetime | None:
+    """Since when starts are put off, up to the last one; None if that one was not."""
+    last = record.last_failure
+    if last is None or not last.is_put_off or last.incarnation != record.incarnation - 1:
+        return None
+    return last.at
 
 
 def why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
@@ -156,7 +188,11 @@ def backoff(policy: RestartPolicy, failures: int, seed: str) -> timedelta:
     exponent = min(failures - 1, 60)
     seconds = policy.initial.total_seconds() * policy.factor**exponent
     pause = timedelta(seconds=min(seconds, policy.maximum.total_seconds()))
-    digest = hashlib.sha256(f"{seed}/{failures}".encode()).digest()
+    return _jittered(pause, f"{seed}/{failures}")
+
+
+def _jittered(pause: timedelta, seed: str) -> timedelta:
+    digest = hashlib.sha256(seed.encode()).digest()
     return pause * (1 - JITTER + 2 * JITTER * digest[0] / 255)
 
 

@@ -21,7 +21,8 @@ def news(before: Record, after: Record) -> Iterator[News]:
     """What has happened between two records of a job."""
     failure = after.last_failure
     if failure is not None and failure != before.last_failure:
-        count = f" (failure {after.failures})" if after.failures else ""
+        is_counted = after.failures > 0 and not failure.is_put_off
+        count = f" (failure {after.failures})" if is_counted else ""
         told = f"Incarnation {failure.incarnation}: {failure.message}{count}"
         yield News(reason=failure.reason, message=told, is_warning=True)
     if after.gave_up and not before.gave_up:

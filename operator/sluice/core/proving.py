@@ -80,6 +80,10 @@ class Proving:
             return self
         return replace(self, trial=Trial(generation=job.generation, since=now))
 
+    def put_off(self, now: datetime) -> "Proving":
+        """The cluster could not make that driver: its spec has not been tried yet."""
+        return self if self.trial is None else replace(self, trial=replace(self.trial, since=now))
+
     def worked(self, job: StreamJob) -> "Proving":
         """A driver of this spec has committed."""
         if self.is_rolled_back(job.generation):

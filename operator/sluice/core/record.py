@@ -38,7 +38,7 @@ class Phase(StrEnum):
     STOPPING = "Stopping"
     """The driver has been asked to stop."""
     BACKING_OFF = "BackingOff"
-    """The driver failed; the next start waits."""
+    """The driver failed, or could not be made; the next start waits."""
     FAILED = "Failed"
     """The driver failed as often as spec.restart allows."""
     SUSPENDED = "Suspended"
@@ -47,9 +47,16 @@ class Phase(StrEnum):
     """No driver runs, and the operator was told to leave the job alone."""
 
 
+PUT_OFF = "StartBackOff"
+"""The reason of a start that the cluster cannot do now, and that is tried again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an incarnation of the driver ended unasked, and under which generation of the spec."""
+    """Why an incarnation of the driver ended unasked, and under which generation of the spec.
+
+    Or why its start is put off; `at` is then since when starts are.
+    """
 
     incarnation: int
     generation: int
@@ -58,14 +65,19 @@ class Failure:
     at: datetime
     exit_code: int | None = None
 
+    @property
+    def is_put_off(self) -> bool:
+        """Whether no driver has failed: the cluster just could not make this one."""
+        return self.reason == PUT_OFF
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """The memory of one job.
 
     `incarnation` counts the drivers that were ever started; 0 means none. `failures` counts those
-    in a row that ended unasked, of which `last_failure` is the newest. `next_start` bars a start until
-    then. `stopping` says why the present driver was asked to stop. `checkpoint` is the location this
+    in a row that ended unasked, of which `last_failure` is the newest, if it is no start that was put off. `next_start`
+    bars a start until then. `stopping` says why the present driver was asked to stop. `checkpoint` is the location this
     job holds. `gave_up` says that it is not started again before its spec changes. `ended` is the newest incarnation
     whose process is known to be dead, because the kubelet told how it ended.
     """
@@ -110,7 +122,7 @@ class Record:
         present, failure = self.recoveries.present, self.last_failure
         if present is None or present.cause not in CHOSEN or present.committed is not None:
             return False
-        return failure is None or failure.at < present.began
+        return failure is None or failure.is_put_off or failure.at < present.began
 
     def with_start(self, checkpoint: str) -> "Record":
         """The intent to start the next incarnation."""
@@ -147,4 +159,5 @@ class Record:
 
     def has_counted(self, incarnation: int) -> bool:
         """Whether the end of this incarnation is already among the failures."""
-        return self.last_failure is not None and self.last_failure.incarnation == incarnation
+        last = self.last_failure
+        return last is not None and last.incarnation == incarnation and not last.is_put_off

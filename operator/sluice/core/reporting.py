@@ -133,13 +133,15 @@ def _no_driver(job: StreamJob, verdict: Verdict, now: datetime) -> Claim:
         return fails(kind, DriverThere.STOPPING, told)
     if failure is None:
         return fails(kind, str(verdict.phase), "No driver has been started yet.")
-    told = f"Incarnation {failure.incarnation} ended: {failure.message.rstrip('.')}"
+    what = "was not started" if failure.is_put_off else "ended"
+    told = f"Incarnation {failure.incarnation} {what}: {failure.message.rstrip('.')}"
     if record.gave_up:
         text = f"{told}. Failed {record.failures} times in a row; change the spec to try again."
         return fails(kind, failure.reason, text)
     if record.next_start is not None and record.next_start > now:
         pause = format_duration(record.next_start - now)
-        return fails(kind, failure.reason, f"{told}. Failure {record.failures}, next in {pause}.")
+        again = "Tried again" if failure.is_put_off else f"Failure {record.failures}, next"
+        return fails(kind, failure.reason, f"{told}. {again} in {pause}.")
     return fails(kind, failure.reason, f"{told}.")
 
 

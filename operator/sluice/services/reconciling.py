@@ -44,7 +44,7 @@ from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
 from sluice.services.restarts import Restarts
-from sluice.services.starting import Starter
+from sluice.services.starting import Refusal, Starter
 from sluice.services.statuses import Statuses
 
 log = logging.getLogger(__name__)
@@ -226,12 +226,16 @@ class Reconciler:
         *,
         must_be_seen: bool,
     ) -> float | None:
-        """Write a status, keep its record, and tell what is new; the seconds to wait if that only brings numbers."""
+        """Write a status and keep its record; the seconds to wait if that only brings numbers."""
         later = await self._statuses.write(key, uid, status, must_be_seen=must_be_seen)
+        await self._keep(key, uid, before, after)
+        return later
+
+    async def _keep(self, key: JobKey, uid: str, before: Record, after: Record) -> None:
+        """Keep a record for the next look, and tell what is new."""
         self._records[key] = (uid, after)
         for item in news(before, after):
             await self._statuses.announce(key, uid, item)
-        return later
 
     async def _act(self, job: StreamJob, verdict: Verdict, seen: Observed) -> bool:
         """Take the step. Whether it was refused, so that there is another one by now."""
@@ -265,10 +269,11 @@ class Reconciler:
         if job.paused_by is None and not isinstance(verdict.step, StopDriver):
             await self._starter.guard(job, driver.uid)
 
-    async def _refused(self, job: StreamJob, record: Record, refusal: InvalidSpec) -> None:
-        counted = failures.refused(job, record, str(refusal), self._clock.now())
-        status = status_of(job, counted, Phase.BACKING_OFF, Observed())
-        await self._store(job.key, job.uid, status, record, counted, must_be_seen=True)
+    async def _refused(self, job: StreamJob, record: Record, refusal: Refusal) -> None:
+        """Keep why a start was refused; the look that follows at once writes it, with all that it means."""
+        follow = failures.refused if isinstance(refusal, InvalidSpec) else failures.put_off
+        after = follow(job, record, str(refusal), self._clock.now())
+        await self._keep(job.key, job.uid, record, after)
 
     async def _resize(self, job: StreamJob, record: Record, step: ResizeExecutors) -> bool:
         """Resize executors; whether the cluster refuses that."""

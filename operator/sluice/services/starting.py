@@ -8,7 +8,7 @@ from contextlib import suppress
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Chosen, sized
 from sluice.core.steps import StartDriver
-from sluice.errors import Conflict, InvalidSpec, NotFound, SluiceError
+from sluice.errors import Conflict, Declined, InvalidSpec, NotFound, SluiceError
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
 from sluice.ports import (
@@ -28,6 +28,9 @@ from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 
 log = logging.getLogger(__name__)
+
+Refusal = InvalidSpec | Declined | NotFound
+"""The answers by which no pod is made: the spec is at fault, or another try is all that it takes."""
 
 _KINDS = {
     "ServiceAccount": SERVICE_ACCOUNTS,
@@ -68,16 +71,17 @@ class Starter:
 
     async def start(
         self, job: StreamJob, chosen: Chosen | None, step: StartDriver
-    ) -> InvalidSpec | None:
+    ) -> Refusal | None:
         """Make the driver's children, then its pod; why the cluster does not take them, or None if it has.
 
-        Raises Conflict if there is a pod of that name already; the fleet knows it then.
+        Raises Conflict if there is a pod of that name already; the fleet knows it then. Raises ClusterUnavailable if
+        nobody knows what became of a request: the pod may be there, or come yet.
         """
         incarnation = step.incarnation
         try:
             await self._pass_on(job, step)
             pod = await self._make(sized(job, chosen), incarnation)
-        except InvalidSpec as refusal:
+        except (InvalidSpec, Declined, NotFound) as refusal:
             return refusal
         self._fleet.see_pod(pod)
         uid: str = pod["metadata"]["uid"]

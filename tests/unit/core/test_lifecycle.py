@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core import lifecycle
+from sluice.core import failures, lifecycle
 from sluice.core.application import JobKey, RestartPolicy, StreamJob
 from sluice.core.checkpoints import CheckpointReport
-from sluice.core.failures import backoff
+from sluice.core.failures import JITTER, backoff
+from sluice.core.news import news
 from sluice.core.observations import AgentReport, Observed, PodPhase, QueryFailure, Termination
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
@@ -176,6 +177,57 @@ def test_a_pause_longer_than_any_that_is_made_is_not_waited_for() -> None:
     """A clock was set back, or somebody has edited the status."""
     record = replace(STARTED, failures=1, next_start=NOW + timedelta(days=400))
     assert look(job(), record, Observed()).step == StartDriver(incarnation=2)
+
+
+def put_off(of: StreamJob, record: Record, *seconds: float) -> Record:
+    """The record once as many starts in a row were put off, so long after NOW."""
+    for after in seconds:
+        record = look(of, replace(record, next_start=None), Observed()).record
+        now = NOW + timedelta(seconds=after)
+        record = failures.put_off(of, record, "500: failed calling webhook", now)
+    return record
+
+
+def pause(record: Record, after: float) -> float:
+    """Seconds to the next start, as seen so long after NOW."""
+    assert record.next_start is not None
+    return (record.next_start - NOW).total_seconds() - after
+
+
+def test_no_job_gives_up_because_its_starts_are_put_off() -> None:
+    of = job(restart={"maximumFailures": 2})
+    record = put_off(of, replace(STARTED, failures=1), *range(0, 600, 60))
+    assert not record.gave_up
+    assert record.failures == 1
+    assert not any(item.reason == "GaveUp" for item in news(STARTED, record))
+    (told,) = [item for item in news(STARTED, record) if item.reason == "StartBackOff"]
+    assert told.is_warning
+    assert told.message.endswith("failed calling webhook"), "it is no failure with a number"
+
+
+def test_a_start_waits_as_long_as_starts_are_put_off_and_no_longer_than_the_policy_allows() -> None:
+    patient, hasty = job(), job(restart={"maximumBackoff": "5s"})
+    for of, tries, expected in [
+        (patient, (0,), 1),
+        (patient, (0, 20), 20),
+        (patient, (0, 20, 3600), 60),
+        (hasty, (0, 20), 5),
+    ]:
+        waits = pause(put_off(of, STARTED, *tries), tries[-1])
+        assert waits == pytest.approx(expected, rel=JITTER)
+
+
+def test_where_a_driver_was_made_in_between_starts_are_put_off_anew() -> None:
+    record = replace(put_off(job(), STARTED, 0), incarnation=3)
+    assert pause(put_off(job(), record, 3600), 3600) == pytest.approx(1, rel=JITTER)
+
+
+def test_a_start_that_was_put_off_waits_for_its_moment() -> None:
+    record = put_off(job(), STARTED, 0)
+    waiting = look(job(), record, Observed(), after=0.5)
+    assert waiting.step == Wait(until=record.next_start)
+    assert waiting.phase is Phase.BACKING_OFF
+    assert look(job(), record, Observed(), after=2).step == StartDriver(incarnation=3)
 
 
 def test_a_changed_spec_starts_at_once_after_a_failure() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from sluice.core import reporting
 from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.failures import put_off
 from sluice.core.observations import Observed, PodPhase, QueryFailure
 from sluice.core.record import Phase, Record
 from sluice.core.steps import StartDriver, StopDriver, Wait
@@ -84,6 +85,12 @@ def test_a_paused_job_without_a_driver_says_why_it_ended_and_what_keeps_it_down(
         assert told[kind].reason == "Paused"
         assert "exit code 1: boom" in told[kind].message
         assert "the annotation sluice.dev/paused" in told[kind].message
+
+
+def test_a_paused_job_whose_start_was_put_off_has_no_driver_that_ended() -> None:
+    told = claims(Observed(), put_off(OF, RAN, "failed calling webhook", NOW))
+    assert told[Condition.DRIVER_RUNNING].reason == "Paused"
+    assert "ended" not in told[Condition.DRIVER_RUNNING].message
 
 
 def test_what_pauses_a_running_job_is_told_while_it_stays_ready() -> None:

@@ -187,6 +187,16 @@ def test_a_pod_that_the_cluster_refuses_is_given_up_at_the_deadline_and_not_by_c
         assert record.proving.is_rolled_back(5) is is_over
 
 
+def test_a_spec_is_not_given_up_because_the_cluster_cannot_make_its_pod_now() -> None:
+    record = started(changed(), RAN)
+    for minutes in range(60):
+        now = NOW + timedelta(minutes=minutes)
+        record = failures.put_off(changed(), record, "failed calling webhook", now)
+    assert not record.proving.is_rolled_back(5)
+    record = started(changed(), record, after=3600)
+    assert isinstance(hindered(changed(), record, 3600).step, Wait), "its time begins only now"
+
+
 def test_a_moved_checkpoint_is_never_moved_back() -> None:
     place = {"claim": "checkpoints", "path": "elsewhere"}
     allowed = {"sluice.dev/allow-migration": "claim://shop/checkpoints/elsewhere"}

@@ -13,7 +13,7 @@ from sluice.core.changes import Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
 from sluice.core.news import News, news
 from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
-from sluice.core.record import Failure, Phase, Record
+from sluice.core.record import PUT_OFF, Failure, Phase, Record
 from sluice.core.recoveries import Cause as RecoveryCause
 from sluice.core.recoveries import Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
@@ -23,6 +23,8 @@ STARTED = Record(incarnation=1, checkpoint=JOB.checkpoint_location)
 FAILURE = Failure(
     incarnation=1, generation=1, reason="DriverFailed", message="exit code 1", at=NOW, exit_code=1
 )
+
+AWAY = Failure(incarnation=1, generation=1, reason=PUT_OFF, message="no webhook answers.", at=NOW)
 
 
 def claims(
@@ -97,6 +99,12 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         Observed(),
         replace(STARTED, failures=2, last_failure=FAILURE, next_start=NOW + timedelta(seconds=42)),
         *(Condition.DRIVER_RUNNING, Status.FALSE, "DriverFailed", "Failure 2, next in 42s"),
+    ),
+    "a start that is put off says why, and when it is tried again": (
+        Observed(),
+        replace(STARTED, last_failure=AWAY, next_start=NOW + timedelta(seconds=42)),
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "StartBackOff"),
+        "Incarnation 1 was not started: no webhook answers. Tried again in 42s.",
     ),
     "a job that gave up says how to go on": (
         Observed(),

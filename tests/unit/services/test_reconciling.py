@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.core.application import JobKey
-from sluice.errors import ClusterUnavailable, Conflict, InvalidSpec, Problem
+from sluice.errors import ClusterUnavailable, Conflict, Declined, InvalidSpec, Problem
 from sluice.manifests import names
 from sluice.manifests.children import agent_token
 from sluice.ports import CONFIG_MAPS, EVENTS, LEASES, PODS, SECRETS, STREAM_JOBS, Json, Resource
@@ -109,18 +109,26 @@ async def test_a_driver_that_was_refused_leaves_the_lease_to_the_next() -> None:
         assert lease["spec"]["holderIdentity"] == "uid-of-clicks/2"
 
 
+class Wrong(MemoryCluster):
+    """It makes the first pod, and says that it has not."""
+
+    def __init__(self, why: Exception) -> None:
+        super().__init__()
+        self._why = why
+
+    async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        made = await super().create(resource, body)
+        if self.writes.count("create pods/clicks-driver") == 1 and resource == PODS:
+            raise self._why
+        return made
+
+
 @in_virtual_time
-async def test_a_driver_is_not_taken_for_dead_because_its_pod_was_refused() -> None:
-    class Wrong(MemoryCluster):
-        """It makes the first pod, and says that it has not."""
-
-        async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
-            made = await super().create(resource, body)
-            if self.writes.count("create pods/clicks-driver") == 1 and resource == PODS:
-                raise InvalidSpec([Problem("pods", None, "quota exceeded")])
-            return made
-
-    async with world(Wrong()) as here:
+@pytest.mark.parametrize(
+    "why", [InvalidSpec([Problem("pods", None, "quota exceeded")]), Declined("500")], ids=str
+)
+async def test_a_driver_is_not_taken_for_dead_because_its_pod_was_refused(why: Exception) -> None:
+    async with world(Wrong(why)) as here:
         await here.declare()
         here.runs()
         here.takes_lease()
@@ -132,6 +140,22 @@ async def test_a_driver_is_not_taken_for_dead_because_its_pod_was_refused() -> N
         lease = here.cluster.stored(LEASES, LEASE)
         assert lease is not None
         assert lease["spec"]["holderIdentity"] == "uid-of-clicks/1"
+
+
+@in_virtual_time
+async def test_a_driver_that_was_made_after_all_fails_as_any_other() -> None:
+    async with world(Wrong(Declined("500"))) as here:
+        await here.declare()
+        await here.look()
+        assert here.cluster.status()["phase"] == "Pending"
+        here.runs()
+        await here.look()
+        here.ends(message="boom")
+        await here.look()
+        failures = here.cluster.status()["failures"]
+        assert failures["inARow"] == 1
+        assert "boom" in failures["message"]
+        assert here.cluster.writes.count("create pods/clicks-driver") == 1
 
 
 @in_virtual_time
@@ -213,7 +237,8 @@ async def test_a_pod_that_the_cluster_refuses_is_a_failure_with_a_back_off() -> 
     async with world() as here:
         problem = Problem("clicks-driver", None, "exceeded quota: small")
         here.cluster.refuse("create", PODS, InvalidSpec([problem]))
-        await here.declare()
+        assert await here.declare() == 0
+        await here.look()
         failures = here.cluster.status()["failures"]
         assert failures["inARow"] == 1
         assert failures["reason"] == "DriverRefused"
@@ -510,11 +535,28 @@ async def test_what_the_cluster_refuses_of_a_drivers_surroundings_is_a_failure_w
         problem = Problem("clicks", None, "exceeded quota: objects")
         here.cluster.refuse("create", kind, InvalidSpec([problem]))
         await here.declare()
+        pause = await here.look()
         failures = here.cluster.status()["failures"]
         assert failures["reason"] == "DriverRefused"
         assert "exceeded quota: objects" in failures["message"]
-        pause = await here.look()
         assert here.cluster.status()["phase"] == "BackingOff"
+        assert here.cluster.pod() is None
+        assert pause is not None
+        await asyncio.sleep(pause)
+        await here.look()
+        assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+@pytest.mark.parametrize("kind", [CONFIG_MAPS, SECRETS, LEASES])
+async def test_what_of_a_drivers_surroundings_cannot_be_made_now_puts_its_start_off(
+    kind: Resource,
+) -> None:
+    async with world() as here:
+        here.cluster.refuse("create", kind, Declined("500: failed calling webhook"))
+        await here.declare()
+        pause = await here.look()
+        assert here.cluster.status()["failures"]["reason"] == "StartBackOff"
         assert here.cluster.pod() is None
         assert pause is not None
         await asyncio.sleep(pause)

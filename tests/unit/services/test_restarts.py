@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sluice.core.application import JobKey
+from sluice.core.failures import put_off
 from sluice.core.record import Failure, Record
 from sluice.core.recoveries import LONGEST_RESTART, Cause, Recoveries
 from sluice.ports import STREAM_JOBS
 from sluice.services.reconciling import HELD_BACK_AGAIN
 from sluice.services.restarts import Restarts
-from tests.support.jobs import NOW, query, report
+from tests.support.jobs import NOW, job, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 
@@ -151,3 +152,9 @@ def test_a_restart_that_takes_too_long_or_fails_holds_nobody_up() -> None:
     failure = Failure(incarnation=2, generation=2, reason="DriverFailed", message="", at=NOW)
     restarts.note(ONE, replace(restarting(), last_failure=failure))
     assert restarts.crowd(OTHER, NOW) == 0
+
+
+def test_a_restart_that_the_cluster_puts_off_keeps_others_from_being_stopped_as_well() -> None:
+    restarts = Restarts(1)
+    restarts.note(ONE, put_off(job("one"), restarting(), "failed calling webhook", NOW))
+    assert restarts.crowd(OTHER, NOW) == 1

@@ -74,12 +74,19 @@ class FailureStatus(Model):
     """Failures of the driver."""
 
     in_a_row: int = Field(0, description="Drivers in a row that ended unasked.")
-    reason: str | None = Field(None, description="Why the last of them ended, in a word.")
-    message: str | None = Field(None, description="Why the last of them ended.")
+    reason: str | None = Field(
+        None,
+        description="Why the last of them ended, in a word. StartBackOff: none did, but the next could not be made.",
+    )
+    message: str | None = Field(
+        None, description="Why the last of them ended, or what the cluster answered."
+    )
     exit_code: int | None = Field(None, description="Exit code of the last of them.")
     incarnation: int | None = Field(None, description="Its incarnation.")
     generation: int | None = Field(None, description="Generation of the spec that it ran.")
-    at: str | None = Field(None, description="When it ended.")
+    at: str | None = Field(
+        None, description="When it ended, or since when the next could not be made."
+    )
     next_start: str | None = Field(None, description="No start before this time.")
     gave_up: bool = Field(False, description="The limit of spec.restart was reached.")
 
