@@ -124,6 +124,17 @@ async def test_a_conflict_over_a_quota_is_none_over_the_object_that_is_applied(
     assert type(caught.value) is error
 
 
+async def test_a_webhook_that_does_not_answer_in_time_is_outlasted_when_something_is_created() -> (
+    None
+):
+    server = Server()
+    async with client(server) as cluster:
+        await cluster.create(PODS, POD)
+        await cluster.get(PODS, "shop", "clicks")
+    creating, reading = (request.extensions["timeout"]["read"] for request in server.requests)
+    assert (creating, reading) == (20, 10)
+
+
 async def test_a_refusal_is_told_in_the_servers_own_words() -> None:
     assert "exceeded quota: small" in str(
         await refusal(status(403, "is forbidden: exceeded quota: small"))

@@ -33,6 +33,11 @@ _MOST_TOLD = 2048
 _NO_SUCH_PATH = "could not find the requested resource"
 """What the API server says of a path that it does not serve; a missing object has its name in the answer."""
 
+ADMISSION = 10.0
+"""Seconds more that a new object may take: so long the API server waits for a webhook of admission, if that does not
+ask for another time. Its answer then says that nothing was made; a deadline of ours would leave that open.
+"""
+
 
 class KubernetesCluster:
     """A client of one API server. Use it as an async context manager."""
@@ -46,6 +51,7 @@ class KubernetesCluster:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._credentials = credentials
+        self._creating = deadline + ADMISSION
         # httpx looks through all its connections for each request that waits for one; so none waits there.
         self._turns = asyncio.Semaphore(connections)
         self._client = httpx.AsyncClient(
@@ -148,10 +154,11 @@ class KubernetesCluster:
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         content = json.dumps(body, separators=(",", ":")).encode() if body is not None else None
+        timeout = self._creating if method == "POST" else httpx.USE_CLIENT_DEFAULT
         try:
             async with self._turns:
                 answer = await self._client.request(
-                    method, path, content=content, params=query, headers=sent
+                    method, path, content=content, params=query, headers=sent, timeout=timeout
                 )
             if not answer.is_success:
                 raise _error(method, path, answer)
