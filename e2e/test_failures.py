@@ -1,6 +1,9 @@
-"""Mistakes that show only when the driver starts: the condition names the field, the value and the remedy."""
+"""What shows only when the driver starts: the condition names the field, the value and the remedy, or what the cluster
+cannot do just now.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 from e2e.support.api import Cluster, Json, condition, to_yaml
 from e2e.support.jobs import Job, passthrough
 from e2e.support.load import Load
+from sluice.manifests.names import JOB_LABEL
 
 KAFKA = "kafka:9092"
 
@@ -70,3 +74,54 @@ def test_the_condition_tells_what_to_mend(
     finally:
         cluster.delete("StreamJob", namespace, name)
         job.wait_until_gone(seconds=180)
+
+
+def test_a_driver_that_the_cluster_cannot_make_just_now_is_told_of_and_made_when_it_can(
+    job: Job, load: Load
+) -> None:
+    load.send(f"{job.name}-in", rate=200, records=1000)
+    before = job.wait_until_ready()["status"]["incarnation"]
+    with _webhook_away(job):
+        job.cluster.delete("Pod", job.namespace, f"{job.name}-driver")
+        told = job.wait("what the API server answers", _is_put_off, seconds=90)
+        assert told["status"]["phase"] == "BackingOff"
+        assert told["status"]["failures"].get("inARow", 0) <= 1, (
+            "more than the driver that was deleted"
+        )
+        load.send(f"{job.name}-in", rate=200, records=1000)
+    after = job.wait_until_ready()["status"]
+    assert after["incarnation"] > before
+    account = load.check(job)
+    assert account["right"], account
+    assert account["input"]["records"] == 2000
+
+
+def _is_put_off(resource: Mapping[str, Any]) -> bool:
+    claim = condition(resource, "DriverRunning")
+    parts = ("failed calling webhook", "nowhere", "Tried again in")
+    return claim.get("reason") == "StartBackOff" and all(part in claim["message"] for part in parts)
+
+
+@contextmanager
+def _webhook_away(job: Job) -> Iterator[None]:
+    """Who is to be asked about each of a job's pods does not answer, for the length of a block."""
+    name = f"{job.namespace}-{job.name}"
+    service = {"name": "nowhere", "namespace": job.namespace}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    webhook = {
+        "name": "pods.example.com",
+        "clientConfig": {"service": service},
+        "rules": [{**rule, "resources": ["pods"]}],
+        "objectSelector": {"matchLabels": {JOB_LABEL: job.name}},
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    kind = "ValidatingWebhookConfiguration"
+    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
+    body = {**head, "metadata": {"name": name}, "webhooks": [webhook]}
+    job.cluster.apply(to_yaml(body), job.namespace)
+    try:
+        yield
+    finally:
+        job.cluster.kubectl("delete", kind, name)
