@@ -33,6 +33,12 @@ _MOST_TOLD = 2048
 _NO_SUCH_PATH = "could not find the requested resource"
 """What the API server says of a path that it does not serve; a missing object has its name in the answer."""
 
+_DENIED = "denied the request"
+"""What a refusal by a webhook has in it, whatever its code."""
+
+_FORBIDDEN = "is forbidden: "
+"""What other refusals have in them; with "user" after it, it is about who asks."""
+
 ADMISSION = 10.0
 """Seconds more that a new object may take: so long the API server waits for a webhook of admission, if that does not
 ask for another time. Its answer then says that nothing was made; a deadline of ours would leave that open.
@@ -177,6 +183,8 @@ def _path(resource: Resource, namespace: str | None, name: str = "", subresource
 def _error(method: str, path: str, answer: httpx.Response) -> Exception:
     told = f"{method} {path}: {answer.status_code}: {_message(answer)}"
     match answer.status_code:
+        case _ if _DENIED in told:
+            return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
         case 404:
             return NotFound(told)
         case _ if _is_declined(path, answer):
@@ -216,10 +224,8 @@ def _is_declined(path: str, answer: httpx.Response) -> bool:
 
 
 def _is_refused(told: str) -> bool:
-    """Whether admission refused the object itself (quota, limits, Pod Security, a webhook), rather than us."""
-    return "denied the request" in told or (
-        "is forbidden: " in told and "is forbidden: User " not in told
-    )
+    """Whether admission refused the object itself (quota, limits, Pod Security), rather than us."""
+    return _FORBIDDEN in told and f"{_FORBIDDEN}user " not in told.lower()
 
 
 def _message(answer: httpx.Response) -> str:
