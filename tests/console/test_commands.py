@@ -155,7 +155,7 @@ def test_without_a_log_it_is_said_why_and_what_is_kept(
     assert done.exit_code == code
     assert says in done.stderr
     if code == 5:
-        assert "DATA_SOURCE_NOT_FOUND" in done.stderr
+        assert "Incarnation 7: [DATA_SOURCE_NOT_FOUND]" in done.stderr
 
 
 def doctor_sees(cluster: FakeCluster) -> None:

@@ -55,8 +55,8 @@ _NO_PREVIOUS = (
 
 
 def _last_words(job: Job) -> str:
-    """What is kept of the last failure, when the log is gone."""
+    """What is kept of the last failure, or of the last start that failed, when the log is gone."""
     failures = job.part("failures")
     if "message" not in failures:
         return ""
-    return f"Incarnation {failures.get('incarnation')} ended: {failures['message']}"
+    return f"Incarnation {failures.get('incarnation')}: {failures['message']}"
