@@ -127,7 +127,7 @@ images: ## Build the images and load them into the local cluster
 # --- demo -----------------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## A streaming job that is measured, scaled, killed and recovers, live: 12 min; MINUTES=0 only starts it
+demo: ## A streaming job that is measured, scaled, killed and recovers, live: 14 min; MINUTES=0 only starts it
 	@$(PYTHON) -m e2e.cluster up
 	@$(PYTHON) -m e2e.images
 	@$(PYTHON) -m demo up $(if $(MINUTES),--minutes $(MINUTES))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from demo.looks import Event, Look, Promise, Recovery
 from demo.words import seconds_of
 
-MINUTES = 12
-"""The load's period is ten minutes: that shows one way up and one down."""
+MINUTES = 14
+"""The load's period is ten minutes: one way up, one down, and a while for what a wide forecast still keeps."""
 
 LET_BY = 240.0
 """When the operator is let scale the job even if that has not been measured: the load does not wait."""

@@ -1,11 +1,12 @@
 """Objects as the API server gives them, looks, and stories that go as they should."""
 
+from dataclasses import replace
 from typing import Any
 
 from demo.looks import Chosen, Look, Profile, Promise, Recovery
 from demo.names import JOB, PROFILE
 from demo.numbers import Numbers
-from demo.story import Story
+from demo.story import MINUTES, Story
 
 PROMISE = Promise(interval="10s", horizon="3m", bound="15s", target="4m")
 
@@ -103,4 +104,6 @@ def whole() -> Story:
         "recovered": recovered().now.recovered,
         "numbers": Numbers(expected=60.0, capacity=118.0, within=98_000.0, records=100_000.0),
     }
-    return recovered().with_look(look(700.0, **known)).with_look(look(725.0, **known))
+    end = 60.0 * MINUTES
+    story = replace(recovered(), limit=end).with_look(look(700.0, **known))
+    return story.with_look(look(end + 5.0, **known))

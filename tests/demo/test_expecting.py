@@ -2,7 +2,7 @@
 
 from demo.expecting import Outcome, expectations, is_fine
 from demo.numbers import Numbers
-from demo.story import Story
+from demo.story import MINUTES, Story
 from demo.summary import summary
 from tests.demo.stories import MEASURED, chosen, grown, look, recovery, told, whole
 
@@ -47,9 +47,10 @@ def test_a_rescale_has_come_when_the_executors_are_there() -> None:
 
 def test_to_shrink_before_the_load_rose_is_no_answer_to_its_fall() -> None:
     shrunk = look(9.0, 1, chosen=chosen("a", 1))
-    assert came(told(look(0.0, 2), shrunk), "taken away") is None
+    end = 60.0 * MINUTES
+    assert came(told(look(0.0, 2), shrunk, limit=end), "taken away") is None
     regrown = look(60.0, 2, chosen=chosen("b", 2))
-    assert came(told(look(0.0, 2), shrunk, regrown), "taken away") is None
+    assert came(told(look(0.0, 2), shrunk, regrown, limit=end), "taken away") is None
     assert came(whole(), "taken away") == 700.0
 
 
