@@ -9,7 +9,7 @@ from demo.words import clock, count, rate, span
 
 MEASURED_BY, FORESEEN_BY, GROWN_BY, KILLED_BY = 360.0, 360.0, 420.0, 540.0
 SHRUNK_BY = 60.0 * MINUTES
-"""Seconds since the job was Ready. Two busy processors need about two thirds of them."""
+"""Seconds since the job was Ready. On two busy processors the last has come as late as 12:17."""
 
 
 class Outcome(StrEnum):

@@ -33,7 +33,6 @@ IN_FLIGHT = RATE * 10
 HALF_MEASURED = 6
 """The batch of a copy after the first ones, and well before the minute and a half that a measurement takes at least."""
 
-
 PROFILE, LIVE, RESTART = "a profile", "live rescales", "a restart"
 
 

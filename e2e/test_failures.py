@@ -106,20 +106,29 @@ def _is_put_off(resource: Mapping[str, Any]) -> bool:
 def _webhook_away(job: Job) -> Iterator[None]:
     """Who is to be asked about each of a job's pods does not answer, for the length of a block."""
     name = f"{job.namespace}-{job.name}"
-    service = {"name": "nowhere", "namespace": job.namespace}
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
     webhook = {
         "name": "pods.example.com",
-        "clientConfig": {"service": service},
-        "rules": [{**rule, "resources": ["pods"]}],
+        "clientConfig": {"service": {"name": "nowhere", "namespace": job.namespace}},
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["pods"],
+            }
+        ],
         "objectSelector": {"matchLabels": {JOB_LABEL: job.name}},
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
     }
     kind = "ValidatingWebhookConfiguration"
-    head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
-    body = {**head, "metadata": {"name": name}, "webhooks": [webhook]}
+    body = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "webhooks": [webhook],
+    }
     job.cluster.apply(to_yaml(body), job.namespace)
     try:
         yield

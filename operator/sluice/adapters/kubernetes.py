@@ -182,23 +182,28 @@ def _path(resource: Resource, namespace: str | None, name: str = "", subresource
 
 def _error(method: str, path: str, answer: httpx.Response) -> Exception:
     told = f"{method} {path}: {answer.status_code}: {_message(answer)}"
+    if _is_refused(answer.status_code, told):
+        return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
+    if _is_declined(path, answer):
+        return Declined(told)
     match answer.status_code:
-        case _ if _DENIED in told:
-            return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
         case 404:
             return NotFound(told)
-        case _ if _is_declined(path, answer):
-            return Declined(told)
         case 409:
             return Conflict(told)
-        case 400 | 422:
-            return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
-        case 403 if _is_refused(told):
-            return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
         case 403 | 405:
             return NotAllowed(told)
         case _:
             return ClusterUnavailable(told)
+
+
+def _is_refused(code: int, told: str) -> bool:
+    """Whether the object itself is refused, by its schema or by admission (quota, limits, Pod Security, a webhook),
+    rather than us.
+    """
+    is_about_us = f"{_FORBIDDEN}user " in told.lower()
+    is_forbidden = code == 403 and _FORBIDDEN in told and not is_about_us
+    return code in (400, 422) or is_forbidden or _DENIED in told
 
 
 def _is_declined(path: str, answer: httpx.Response) -> bool:
@@ -221,11 +226,6 @@ def _is_declined(path: str, answer: httpx.Response) -> bool:
             return status.get("reason") == "InternalError"
         case _:
             return False
-
-
-def _is_refused(told: str) -> bool:
-    """Whether admission refused the object itself (quota, limits, Pod Security), rather than us."""
-    return _FORBIDDEN in told and f"{_FORBIDDEN}user " not in told.lower()
 
 
 def _message(answer: httpx.Response) -> str:
