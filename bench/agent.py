@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import httpx
+import aiohttp
 
 from bench import report
 from bench.progress import BenchmarkFailed, Progress, run
@@ -155,15 +155,20 @@ class _Drivers:
 
 async def _ask(port: int) -> None:
     headers = {"Authorization": f"Bearer {_TOKEN}"}
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", headers=headers) as client:
         for second in range(0, 1_000_000, 5):
             try:
-                await client.get("/v1/state")
+                await _read(client, "/v1/state")
                 if second % 15 == 0:
-                    await client.get("/metrics")
-            except httpx.TransportError:
+                    await _read(client, "/metrics")
+            except aiohttp.ClientError:
                 pass  # the driver is still starting
             await asyncio.sleep(5)
+
+
+async def _read(client: aiohttp.ClientSession, path: str) -> None:
+    async with client.get(path) as answer:
+        await answer.read()
 
 
 def _free_port() -> int:

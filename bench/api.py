@@ -5,10 +5,11 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
 
-import httpx
+from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
 
 from bench.progress import BenchmarkFailed
 from sluice.adapters.credentials import find_credentials
@@ -24,7 +25,7 @@ NAMESPACES = "/api/v1/namespaces"
 
 _NAMES_ONLY = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
 _AT_ONCE = 48
-
+_LONGEST_LINE = 2**20
 
 DELETIONS = 20
 """Requests after which something that cannot be deleted is given up."""
@@ -34,25 +35,24 @@ class Api:
     """A client of the local cluster's API server. Use it as an async context manager."""
 
     def __init__(self, kubeconfig: str) -> None:
-        credentials = find_credentials({"KUBECONFIG": kubeconfig})
-        self._client = httpx.AsyncClient(
-            base_url=credentials.server,
-            verify=credentials.tls(),
-            timeout=60,
-            limits=httpx.Limits(max_connections=_AT_ONCE + 8),
-        )
+        self._credentials = find_credentials({"KUBECONFIG": kubeconfig})
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def __aenter__(self) -> Self:
+        self._session = ClientSession(
+            base_url=self._credentials.server,
+            connector=TCPConnector(limit=_AT_ONCE + 8, ssl=self._credentials.tls()),
+            timeout=ClientTimeout(total=None, sock_connect=60, sock_read=60),
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        await self._session.close()
 
     async def create(self, path: str, body: Mapping[str, Any]) -> Json:
         """Create an object."""
         async with self._turns:
-            return _checked(await self._client.post(path, json=body))
+            return await self._json("POST", path, json=body)
 
     async def create_all(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> None:
         """Create objects, as many at a time as there are connections."""
@@ -63,16 +63,16 @@ class Api:
     async def merge(self, path: str, part: Mapping[str, Any]) -> Json:
         """Change a part of an object; the object as it is then."""
         headers = {"Content-Type": "application/merge-patch+json"}
-        return _checked(await self._client.patch(path, json=part, headers=headers))
+        return await self._json("PATCH", path, json=part, headers=headers)
 
     async def list(self, path: str, **query: str) -> list[Json]:
         """All objects of a collection, whole."""
-        items: list[Json] = _checked(await self._client.get(path, params=query))["items"]
+        items: list[Json] = (await self._json("GET", path, params=query))["items"]
         return items
 
     async def count(self, path: str) -> int:
         """How many objects a collection has."""
-        return len(_checked(await self._client.get(path, headers=_NAMES_ONLY))["items"] or [])
+        return len((await self._json("GET", path, headers=_NAMES_ONLY))["items"] or [])
 
     async def delete(self, path: str, **query: str) -> None:
         """Delete an object or a collection; nothing happens if it is gone.
@@ -82,40 +82,52 @@ class Api:
         for attempt in range(DELETIONS):
             is_last = attempt + 1 == DELETIONS
             try:
-                answer = await self._client.request("DELETE", path, params=query)
-            except httpx.TransportError:
+                code, text = await self._ask("DELETE", path, params=query)
+            except (ClientError, TimeoutError):
                 if is_last:
                     raise
             else:
-                if is_last or answer.status_code != httpx.codes.GATEWAY_TIMEOUT:
+                if is_last or code != HTTPStatus.GATEWAY_TIMEOUT:
                     break
-        if answer.status_code != httpx.codes.NOT_FOUND:
-            _checked(answer)
+        if code != HTTPStatus.NOT_FOUND:
+            _check("DELETE", path, code, text)
 
     async def text(self, path: str) -> str:
         """What the server answers, if it is not JSON."""
-        return (await self._client.get(path)).raise_for_status().text
+        code, text = await self._ask("GET", path)
+        _check("GET", path, code, text)
+        return text
 
     async def version(self) -> str:
         """The version of Kubernetes."""
-        told: str = _checked(await self._client.get("/version"))["gitVersion"]
+        told: str = (await self._json("GET", "/version"))["gitVersion"]
         return told
 
     async def watch(self, path: str) -> AsyncIterator[Json]:
         """All objects that there are, as ADDED, and then every change."""
         query = {"watch": "true", "timeoutSeconds": "3600"}
-        async with self._client.stream("GET", path, params=query, timeout=None) as answer:
+        forever = ClientTimeout(total=None)
+        async with self._session.get(
+            path, params=query, timeout=forever, read_bufsize=_LONGEST_LINE
+        ) as answer:
             answer.raise_for_status()
-            async for line in answer.aiter_lines():
+            async for line in answer.content:
                 yield json.loads(line)
 
+    async def _json(self, method: str, path: str, **options: Any) -> Json:
+        code, text = await self._ask(method, path, **options)
+        _check(method, path, code, text)
+        answered: Json = json.loads(text)
+        return answered
 
-def _checked(answer: httpx.Response) -> Json:
-    if answer.is_error:
-        request = f"{answer.request.method} {answer.request.url.path}"
-        raise BenchmarkFailed(f"{request}: {answer.status_code}: {answer.text[:500]}")
-    told: Json = answer.json()
-    return told
+    async def _ask(self, method: str, path: str, **options: Any) -> tuple[int, str]:
+        async with self._session.request(method, path, **options) as answer:
+            return answer.status, await answer.text()
+
+
+def _check(method: str, path: str, code: int, text: str) -> None:
+    if code >= HTTPStatus.BAD_REQUEST:
+        raise BenchmarkFailed(f"{method} {path}: {code}: {text[:500]}")
 
 
 def cluster_command(*words: str) -> str:

@@ -52,7 +52,7 @@ async def operator_of_simulated_jobs(
 
 async def versions(api: Api) -> dict[str, str]:
     """Of what takes part."""
-    return {"kubernetes": await api.version(), **report.versions("kopf", "httpx")}
+    return {"kubernetes": await api.version(), **report.versions("kopf", "aiohttp")}
 
 
 @asynccontextmanager

@@ -102,7 +102,7 @@ def _write(outcomes: list[campaign.Outcome], account: Json, seed: int, *, asked:
         "Records that are there twice are those of batches in flight, which Spark's Kafka sink writes again when a "
         "driver dies.",
         settings={"seed": seed, "rate": RATE, "lease seconds": LEASE_SECONDS},
-        versions=report.versions("kopf", "httpx"),
+        versions=report.versions("kopf", "aiohttp"),
         runs={"campaign": result.figures(outcomes, account, asked=asked)},
         notes=result.table(outcomes),
     )

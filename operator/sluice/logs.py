@@ -34,7 +34,7 @@ def configure(*, level: str, form: Format) -> None:
     handler.addFilter(_add_subject)
     handler.setFormatter(_json() if form == "json" else _plain())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for chatty in ("httpx", "aiohttp.access", "kopf.objects"):
+    for chatty in ("aiohttp.access", "kopf.objects"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

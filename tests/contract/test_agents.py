@@ -1,19 +1,20 @@
 """What the adapter asks of an agent, and what it makes of the answer."""
 
 import copy
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 
-from sluice.adapters.agents import HttpAgents
+from sluice.adapters.agents import HttpAgents, agent_url
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport, ExecutorWork
 from sluice.errors import AgentUnavailable
+from tests.support.http import CUT_OFF, Answer, Server, telling
 from tests.support.jobs import NOW
+
+HOST = "127.0.0.1"
 
 STATE: dict[str, Any] = {
     "version": 1,
@@ -74,28 +75,14 @@ class FixedClock:
         return NOW
 
 
-class Agent:
-    """An agent that gives one answer and keeps what it was asked."""
-
-    def __init__(self, answer: httpx.Response | Exception) -> None:
-        self._answer = answer
-        self.requests: list[httpx.Request] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return self._answer
-
-
-def client(agent: Agent) -> HttpAgents:
-    return HttpAgents(FixedClock(), transport=httpx.MockTransport(agent))
+def client(agent: Server) -> HttpAgents:
+    return HttpAgents(FixedClock(), port=agent.port, deadline=0.5)
 
 
 async def told(state: object) -> AgentReport:
     """What is read from a state."""
-    async with client(Agent(httpx.Response(200, json=state))) as agents:
-        return await agents.report("198.18.1.2", "secret")
+    async with Server(telling(state)) as agent, client(agent) as agents:
+        return await agents.report(HOST, "secret")
 
 
 def changed(**changes: Any) -> dict[str, Any]:
@@ -200,54 +187,67 @@ async def test_a_state_that_is_none_is_no_report(state: object) -> None:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (httpx.Response(401, text="wrong token"), "401: wrong token"),
-        (httpx.Response(500, text="boom"), "500: boom"),
-        (httpx.Response(200, text="<html>"), "JSONDecodeError"),
-        (httpx.Response(200, text=" " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
-        (httpx.ConnectTimeout("too slow"), "ConnectTimeout"),
-        (httpx.ConnectError("refused"), "ConnectError"),
+        (Answer(401, "wrong token"), "401: wrong token"),
+        (Answer(500, "boom"), "500: boom"),
+        (Answer(302, "elsewhere", {"Location": "/login"}), "302: elsewhere"),
+        (Answer(200, "<html>"), "JSONDecodeError"),
+        (Answer(200, " " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
+        (Answer(200, after=1.5), "TimeoutError$"),
+        (CUT_OFF, "ServerDisconnectedError|ClientOSError"),
     ],
-    ids=["login", "failure", "a page", "too large", "slow", "nobody"],
+    ids=["login", "failure", "redirection", "a page", "too large", "slow", "cut off"],
 )
 async def test_an_agent_that_gives_no_answer_is_unavailable_and_it_is_said_why(
-    answer: httpx.Response | Exception, says: str
+    answer: Answer, says: str
 ) -> None:
-    async with client(Agent(answer)) as agents:
-        with pytest.raises(AgentUnavailable, match=f"GET /v1/state: {says}"):
-            await agents.report("198.18.1.2", "secret")
+    async with Server(answer, answer) as agent, client(agent) as agents:
+        with pytest.raises(AgentUnavailable, match=f"GET /v1/state: ({says})"):
+            await agents.report(HOST, "secret")
 
 
-async def test_an_agent_is_asked_at_its_port_with_its_jobs_token() -> None:
-    agent = Agent(httpx.Response(200, json=STATE))
+async def test_a_pod_where_nobody_listens_is_unavailable() -> None:
+    async with Server() as agent:
+        pass
     async with client(agent) as agents:
-        await agents.report("198.18.1.2", "secret")
-        await agents.report("fd00::2", "secret")
-    assert [str(request.url) for request in agent.requests] == [
-        "http://198.18.1.2:8090/v1/state",
-        "http://[fd00::2]:8090/v1/state",
-    ]
+        with pytest.raises(AgentUnavailable, match=r"GET /v1/state: ClientConnectorError: "):
+            await agents.report(HOST, "secret")
+
+
+async def test_an_agent_is_asked_with_its_jobs_token_over_a_connection_of_its_own() -> None:
+    async with Server(telling(STATE), telling(STATE)) as agent, client(agent) as agents:
+        await agents.report(HOST, "secret")
+        await agents.report(HOST, "secret")
+    assert [(sent.method, sent.path) for sent in agent.requests] == [("GET", "/v1/state")] * 2
     assert agent.requests[0].headers["authorization"] == "Bearer secret"
+    assert agent.requests[0].headers["connection"] == "close"
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("198.18.1.2", "http://198.18.1.2:8090/v1/state"),
+        ("fd00::2", "http://[fd00::2]:8090/v1/state"),
+    ],
+)
+def test_a_pods_address_becomes_a_url(address: str, url: str) -> None:
+    assert agent_url(address, 8090, "/v1/state") == url
 
 
 async def test_a_number_of_executors_is_posted_as_a_target() -> None:
-    agent = Agent(httpx.Response(202, json={}))
-    async with client(agent) as agents:
-        await agents.set_executors("198.18.1.2", "secret", 5)
-        await agents.decommission("198.18.1.2", "secret", ("3", "4"))
-    assert [(sent.method, sent.url.path, json.loads(sent.content)) for sent in agent.requests] == [
+    async with Server(Answer(202)) as agent, client(agent) as agents:
+        await agents.set_executors(HOST, "secret", 5)
+        await agents.decommission(HOST, "secret", ("3", "4"))
+    assert [(sent.method, sent.path, sent.json) for sent in agent.requests] == [
         ("POST", "/v1/executors", {"target": 5}),
         ("POST", "/v1/decommission", {"executors": ["3", "4"]}),
     ]
 
 
 async def test_limits_of_a_query_are_posted_and_none_is_the_programs_own() -> None:
-    agent = Agent(httpx.Response(200, json={}))
-    async with client(agent) as agents:
-        await agents.set_limits(
-            "198.18.1.2", "secret", "clicks", most_rows=900.0, trigger_seconds=None
-        )
-    sent = agent.requests[0]
-    assert (sent.method, sent.url.path, json.loads(sent.content)) == (
+    async with Server() as agent, client(agent) as agents:
+        await agents.set_limits(HOST, "secret", "clicks", most_rows=900.0, trigger_seconds=None)
+    sent = agent.only
+    assert (sent.method, sent.path, sent.json) == (
         "POST",
         "/v1/limits",
         {"query": "clicks", "mostRows": 900.0, "triggerSeconds": None},

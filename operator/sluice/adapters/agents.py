@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-import httpx
+from aiohttp import (
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+    TCPConnector,
+)
 
+from sluice.adapters.http import NO_ANSWER, is_success, why
 from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport, ExecutorWork, QueryFailure, QueryReport
@@ -30,19 +37,21 @@ class HttpAgents:
         *,
         port: int = AGENT_PORT,
         deadline: float = 3.0,
-        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._clock = clock
         self._port = port
-        self._client = httpx.AsyncClient(
-            timeout=deadline, limits=httpx.Limits(max_keepalive_connections=0), transport=transport
-        )
+        self._deadline = ClientTimeout(total=deadline)
 
     async def __aenter__(self) -> Self:
+        self._session = ClientSession(
+            connector=TCPConnector(force_close=True),
+            cookie_jar=DummyCookieJar(),
+            timeout=self._deadline,
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        await self._session.close()
 
     async def report(self, address: str, token: str) -> AgentReport:
         """What the agent at a pod's address tells now."""
@@ -76,30 +85,34 @@ class HttpAgents:
     async def _call(
         self, method: str, address: str, path: str, token: str, body: Json | None = None
     ) -> Json:
-        host = f"[{address}]" if ":" in address else address
-        url = f"http://{host}:{self._port}{path}"
-        request = self._client.build_request(
-            method, url, json=body, headers={"Authorization": f"Bearer {token}"}
-        )
         try:
-            answer = await self._client.send(request, stream=True)
-            try:
+            async with self._session.request(
+                method,
+                agent_url(address, self._port, path),
+                json=body,
+                headers={"Authorization": f"Bearer {token}"},
+                allow_redirects=False,
+            ) as answer:
                 content = await _bounded(answer)
-            finally:
-                await answer.aclose()
-            if not answer.is_success:
+            if not is_success(answer.status):
                 text = content[:300].decode(errors="replace")
-                raise AgentUnavailable(f"{method} {path}: {answer.status_code}: {text}")
+                raise AgentUnavailable(f"{method} {path}: {answer.status}: {text}")
             answered: Json = json.loads(content)
-        except (httpx.HTTPError, ValueError) as error:
-            raise AgentUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
+        except NO_ANSWER as error:
+            raise AgentUnavailable(f"{method} {path}: {why(error)}") from error
         return answered
 
 
-async def _bounded(answer: httpx.Response) -> bytes:
+def agent_url(address: str, port: int, path: str) -> str:
+    """Where an agent answers, by the address of its pod."""
+    host = f"[{address}]" if ":" in address else address
+    return f"http://{host}:{port}{path}"
+
+
+async def _bounded(answer: ClientResponse) -> bytes:
     """The answer's body. User code shares the agent's process, and must not fill the operator's memory."""
     content = b""
-    async for chunk in answer.aiter_bytes():
+    async for chunk in answer.content.iter_any():
         content += chunk
         if len(content) > LARGEST:
             raise ValueError(f"more than {LARGEST} bytes")

@@ -5,9 +5,10 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
-import httpx
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
 from sluice.adapters.credentials import Credentials
+from sluice.adapters.http import NO_ANSWER, is_success, why
 from sluice.errors import (
     ClusterUnavailable,
     Conflict,
@@ -54,25 +55,23 @@ class KubernetesCluster:
         *,
         deadline: float = 10.0,
         connections: int = 16,
-        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._credentials = credentials
-        self._creating = deadline + ADMISSION
-        # httpx looks through all its connections for each request that waits for one; so none waits there.
+        self._server = credentials.server.rstrip("/")
+        self._deadline = ClientTimeout(total=deadline)
+        self._creating = ClientTimeout(total=deadline + ADMISSION)
+        # Who waits for a connection is not late yet: the time of a request begins with its turn.
         self._turns = asyncio.Semaphore(connections)
-        self._client = httpx.AsyncClient(
-            base_url=credentials.server,
-            verify=credentials.tls() if transport is None else True,
-            timeout=deadline,
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
-            transport=transport,
-        )
 
     async def __aenter__(self) -> Self:
+        self._session = ClientSession(
+            connector=TCPConnector(limit=0, ssl=self._credentials.tls()),
+            cookie_jar=DummyCookieJar(),
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        await self._session.close()
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
         """Read an object live. Raises NotFound."""
@@ -160,18 +159,26 @@ class KubernetesCluster:
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         content = json.dumps(body, separators=(",", ":")).encode() if body is not None else None
-        timeout = self._creating if method == "POST" else httpx.USE_CLIENT_DEFAULT
         try:
-            async with self._turns:
-                answer = await self._client.request(
-                    method, path, content=content, params=query, headers=sent, timeout=timeout
-                )
-            if not answer.is_success:
-                raise _error(method, path, answer)
-            answered: Json = answer.json()
-        except (httpx.HTTPError, ValueError) as error:
+            async with (
+                self._turns,
+                self._session.request(
+                    method,
+                    f"{self._server}{path}",
+                    data=content,
+                    params=query,
+                    headers=sent,
+                    allow_redirects=False,
+                    timeout=self._creating if method == "POST" else self._deadline,
+                ) as answer,
+            ):
+                code, told = answer.status, await answer.read()
+            if not is_success(code):
+                raise _error(method, path, code, told)
+            answered: Json = json.loads(told)
+        except NO_ANSWER as error:
             # What is not JSON comes from something between us and the API server.
-            raise ClusterUnavailable(f"{method} {path}: {type(error).__name__}: {error}") from error
+            raise ClusterUnavailable(f"{method} {path}: {why(error)}") from error
         return answered
 
 
@@ -180,13 +187,15 @@ def _path(resource: Resource, namespace: str | None, name: str = "", subresource
     return "/".join(filter(None, (f"{resource.root}{scope}/{resource.plural}", name, subresource)))
 
 
-def _error(method: str, path: str, answer: httpx.Response) -> Exception:
-    told = f"{method} {path}: {answer.status_code}: {_message(answer)}"
-    if _is_refused(answer.status_code, told):
-        return InvalidSpec([Problem(path.rpartition("/")[2], None, _message(answer))])
-    if _is_declined(path, answer):
+def _error(method: str, path: str, code: int, body: bytes) -> Exception:
+    status = _status(body)
+    message = str(status.get("message", body[:500].decode(errors="replace")))[:_MOST_TOLD]
+    told = f"{method} {path}: {code}: {message}"
+    if _is_refused(code, told):
+        return InvalidSpec([Problem(path.rpartition("/")[2], None, message)])
+    if _is_declined(path, code, status):
         return Declined(told)
-    match answer.status_code:
+    match code:
         case 404:
             return NotFound(told)
         case 409:
@@ -206,14 +215,13 @@ def _is_refused(code: int, told: str) -> bool:
     return code in (400, 422) or is_forbidden or _DENIED in told
 
 
-def _is_declined(path: str, answer: httpx.Response) -> bool:
+def _is_declined(path: str, code: int, status: Json) -> bool:
     """Whether the API server itself has stopped the request before anything was stored.
 
     Not every 500 says so: what etcd was too late for, which has no reason, may be stored yet. Nor does a 502, 503 or
     504: whoever lost sight of a request does not know what became of it.
     """
-    status = _status(answer)
-    match answer.status_code:
+    match code:
         case 401 | 429:
             return True
         case 409:
@@ -228,14 +236,10 @@ def _is_declined(path: str, answer: httpx.Response) -> bool:
             return False
 
 
-def _message(answer: httpx.Response) -> str:
-    return str(_status(answer).get("message", answer.text[:500]))[:_MOST_TOLD]
-
-
-def _status(answer: httpx.Response) -> Json:
+def _status(body: bytes) -> Json:
     """What the API server says of an error; empty if it is somebody else who says it."""
     try:
-        told = answer.json()
+        told = json.loads(body)
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}
