@@ -192,7 +192,7 @@ async def test_a_state_that_is_none_is_no_report(state: object) -> None:
         (Answer(302, "elsewhere", {"Location": "/login"}), "302: elsewhere"),
         (Answer(200, "<html>"), "JSONDecodeError"),
         (Answer(200, " " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
-        (Answer(200, after=1.5), "TimeoutError$"),
+        (Answer(200, after=1.5), "no answer in time$"),
         (CUT_OFF, "ServerDisconnectedError|ClientOSError"),
     ],
     ids=["login", "failure", "redirection", "a page", "too large", "slow", "cut off"],

@@ -12,6 +12,7 @@ def is_success(code: int) -> bool:
 
 
 def why(error: Exception) -> str:
-    """What went wrong, in one line; that something took too long is all that a TimeoutError says."""
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """What went wrong, in one line."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return f"{type(error).__name__}: {error}"

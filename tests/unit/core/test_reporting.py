@@ -86,9 +86,9 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         *(Condition.DRIVER_RUNNING, Status.FALSE, "Unschedulable", "0/3 nodes are available"),
     ),
     "a driver whose agent is silent is not known to run": (
-        Observed(driver=driver(JOB), silence="GET /v1/state: ConnectTimeout"),
+        Observed(driver=driver(JOB), silence="GET /v1/state: no answer in time"),
         STARTED,
-        *(Condition.DRIVER_RUNNING, Status.UNKNOWN, "AgentSilent", "ConnectTimeout"),
+        *(Condition.DRIVER_RUNNING, Status.UNKNOWN, "AgentSilent", "no answer in time"),
     ),
     "a driver that is being deleted stops": (
         running(deleting=True),

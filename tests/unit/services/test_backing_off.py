@@ -27,7 +27,7 @@ from tests.support.virtual_time import VirtualClock, in_virtual_time
 from tests.unit.services.test_operating import at_work, operator
 
 OTHER = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
-BROKEN = ClusterUnavailable("POST pods: ReadTimeout")
+BROKEN = ClusterUnavailable("POST pods: no answer in time")
 AWAY = Declined("POST pods: 500: failed calling webhook: no endpoints available")
 QUOTA = InvalidSpec([Problem("pods", None, "exceeded quota: small")])
 

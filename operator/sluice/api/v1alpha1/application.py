@@ -3,7 +3,9 @@
 import json
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from sluice.api.base import (
     Cpu,
@@ -49,26 +51,36 @@ VariableName = Annotated[
 SPARK_MINIMUM_MEMORY = "450Mi"
 
 
-def _owned_rule(owned: str, remedy: str) -> Rule:
-    """`sparkConf` does not hold a setting, or any setting with a prefix, that the operator decides."""
+def _told(owned: str) -> str:
+    shown = f"{owned}*" if owned.endswith(".") else owned
+    return f"{shown} is decided by the operator: {ownedconf.OWNED_SETTINGS[owned]}"
 
-    def offending(application: Any) -> list[str]:
-        return [name for name in application.spark_conf if ownedconf.is_owned(name, owned)]
 
-    if owned.endswith("."):
-        cel = f"!has(self.sparkConf) || !self.sparkConf.exists(k, k.startsWith('{owned}'))"
-        shown = f"{owned}*"
-    else:
-        cel = f"!has(self.sparkConf) || !('{owned}' in self.sparkConf)"
-        shown = owned
-    text = f"{shown} is decided by the operator: {remedy}"
-    return Rule(
-        field="sparkConf",
-        cel=cel,
-        message=json.dumps(text),
-        check=lambda application: not offending(application),
-        told=lambda _: text,
-    )
+def _left_to_the_operator(settings: dict[str, str]) -> dict[str, str]:
+    for owned in ownedconf.OWNED_SETTINGS:
+        if any(ownedconf.is_owned(name, owned) for name in settings):
+            raise PydanticCustomError("form", "{told}", {"told": _told(owned)})
+    return settings
+
+
+def _without(owned: str) -> JsonDict:
+    is_prefix = owned.endswith(".")
+    found = f"self.exists(k, k.startsWith('{owned}'))" if is_prefix else f"('{owned}' in self)"
+    return {"rule": f"!{found}", "messageExpression": json.dumps(_told(owned))}
+
+
+SparkConf = Annotated[
+    dict[str, Argument],
+    AfterValidator(_left_to_the_operator),
+    # Rules of the map, not of the application around it: the API server reads all fields of what a rule is about, for
+    # each rule and each write, also of a status.
+    Field(
+        max_length=512,
+        json_schema_extra={
+            "x-kubernetes-validations": [_without(owned) for owned in ownedconf.OWNED_SETTINGS]
+        },
+    ),
+]
 
 
 def _fitting_cpu(pod: Any) -> bool:
@@ -192,9 +204,8 @@ class Application(Model):
         description="Arguments of the program. $(SLUICE_CHECKPOINT_LOCATION) stands "
         "for the checkpoint's place, and so do the other variables of the environment.",
     )
-    spark_conf: dict[str, Argument] = Field(
+    spark_conf: SparkConf = Field(
         default={},
-        max_length=512,
         description="Spark settings. Those that the operator decides are refused, each with the field to use.",
     )
     environment: list[EnvironmentVariable] = Field(
@@ -211,5 +222,3 @@ class Application(Model):
         default=Pod(),
         description="The executor pods; their number, cores and heap are in spec.executors.",
     )
-
-    rules = tuple(_owned_rule(owned, remedy) for owned, remedy in ownedconf.OWNED_SETTINGS.items())
