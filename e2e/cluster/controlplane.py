@@ -13,9 +13,9 @@ from e2e.cluster.records import Record
 from e2e.cluster.supervising import Program
 
 ETCD = "http://127.0.0.1:2379"
-_SELDOM_COLLECTING = ("env", "GOGC=300", "GOMEMLIMIT=900MiB")
+_SELDOM_COLLECTING = ("env", "GOGC=300", "GOMEMLIMIT=3GiB")
 """With the usual settings a small heap is collected so often that this takes a sixth of the API server's time; a large
-cluster's is not. The limit keeps to the memory that is reserved for the control plane.
+cluster's is not. With thousands of objects memory counts again.
 """
 ISSUER = f"https://kubernetes.default.svc.{layout.DNS_DOMAIN}"
 
