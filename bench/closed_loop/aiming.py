@@ -1,10 +1,11 @@
 """What the CPU that the autoscaler aims at means in rows.
 
 Executors need some CPU without rows, too, so it is not the same share of the capacity as of the CPU. A straight line
-through the samples of a run says which (the median of the slopes between them; Theil, 1950).
+through the samples of all runs says which (the median of the slopes between them; Theil, 1950): the autoscaler's own
+have little of executors that stay. What new ones take to compile their code, several times as much, is not in the lab.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from statistics import median
 
@@ -17,25 +18,27 @@ from sluice.core.simulation.plant import Plant
 
 LEAST_SLOPES = 6
 
-STEADY = 120.0
+STEADY = 300.0
 """Seconds without another number of executors after which their CPU is that of work, and not of starts."""
 
 
-def aimed_utilisation(plant: Plant, scene: Scene, measured: Measurement) -> float:
-    """The share of the capacity at which executors need the CPU that the autoscaler aims at.
+def aimed_utilisation(
+    plant: Plant, scene: Scene, aim: float | None, measured: Iterable[Measurement]
+) -> float:
+    """The share of the capacity at which executors need the CPU, in millicores, that the autoscaler aims at.
 
     Where too few samples tell, it is taken to be the same share as of the CPU.
     """
-    if measured.aim is None:
+    if aim is None:
         return scene.utilisation
-    steady = list(_steady(measured))
+    steady = [one for run in measured for one in _steady(run)]
     loads = [scene.rate(one.at) / one.executors for one in steady]
     slope = _slope(loads, [one.millicores for one in steady])
     if slope is None or slope <= 0:
         return scene.utilisation
     alone = median(one.millicores - slope * load for one, load in zip(steady, loads, strict=True))
     each = plant.capacity(1)
-    return float(np.clip((measured.aim - alone) / slope / each, 0.05, 1.0))
+    return float(np.clip((aim - alone) / slope / each, 0.05, 1.0))
 
 
 def _steady(measured: Measurement) -> Iterator[Cpu]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from bench.closed_loop.courses import Course, held
+from bench.closed_loop.courses import Course
 from bench.closed_loop.figures import Struck
 from bench.closed_loop.fitting import windows, with_pace
 from bench.closed_loop.measurements import Measurement
@@ -156,14 +156,19 @@ def _executor_losses(
 
 
 def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[tuple[float, Struck]]:
-    """The seconds from each failure of a kind to the first commit after it."""
+    """The seconds from each failure of a kind to the first commit of what came after it."""
     for run in measured:
-        commits = held(run.course.known("committed"))
+        commits = sorted({at for at in run.course.known("committed") if at is not None})
         for struck in run.struck:
-            after = (at for at in commits if at is not None and at > struck.at)
-            first = next(after, None)
-            if struck.fault == fault and first is not None:
-                yield first - struck.at, struck
+            after = [at for at in commits if at > struck.at]
+            if struck.fault == fault and after:
+                yield _end_of_outage(struck.at, after) - struck.at, struck
+
+
+def _end_of_outage(failed: float, after: Sequence[float]) -> float:
+    """The end of the longer one of the first two pauses: a batch that was all but done is committed at once."""
+    pauses = zip(after[:2], (failed, *after), strict=False)
+    return max(pauses, key=lambda pause: pause[0] - pause[1])[0]
 
 
 def _first_batch(plant: Plant, scene: Scene, struck: Struck, gap: float) -> float:

@@ -30,8 +30,9 @@ One Spark job (each row waits as for the answer of another service) on the local
 run each under the same load and failures. The same job in the lab stands in brackets, with its difference: its
 plant is calibrated from all runs of this table, and what is told of the lab is the middle of {seeds} seeds.
 `static` has {largest} executors all the time. `hpa` is a HorizontalPodAutoscaler on the scale subresource by the
-CPU of the executors, which the local cluster looks at every 5 s; {aim}. `phoebe` and `sluice` are policies of the
-operator and begin with a profile, whose copies count as executors.
+CPU of the executors, which the local cluster looks at every 5 s; {aim}. New executors compile their code, which
+takes several times the CPU of the rows; the lab has none of that, and so other executors of `hpa`. `phoebe` and
+`sluice` are policies of the operator and begin with a profile, whose copies count as executors.
 
 Time above the bound is the share of windows of 10 s in which less than {share:.0%} of the committed rows were within
 it, or in which nothing was committed for longer than that. A recovery lasts from the failure to the first moment after
@@ -102,7 +103,7 @@ def write(kept: Kept, file: Path) -> Path:
     # An hour's work must not be lost by what goes wrong in a simulation.
     _store(_record(kept, NoData("not yet"), {}), file)
     plant = calibrated(kept.scene, list(kept.runs.values()))
-    pairs = {name: _pair(kept.scene, run, plant) for name, run in kept.runs.items()}
+    pairs = {name: _pair(kept, run, plant) for name, run in kept.runs.items()}
     _store(_record(kept, plant, pairs), file)
     shown = file.with_suffix(".md")
     shown.write_text(_page(kept, plant, pairs), encoding="utf-8")
@@ -113,14 +114,15 @@ def _store(record: Mapping[str, Any], file: Path) -> None:
     file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def _pair(scene: Scene, run: Measurement, plant: Plant | NoData) -> Pair:
+def _pair(kept: Kept, run: Measurement, plant: Plant | NoData) -> Pair:
+    scene = kept.scene
     found = measurements.figures_of(run, scene)
     if isinstance(plant, NoData):
         return Pair(measured=run, found=found, lab=None)
     entry = Entry(
         contender=run.contender,
         struck=run.struck,
-        utilisation=aimed_utilisation(plant, scene, run),
+        utilisation=aimed_utilisation(plant, scene, run.aim, kept.runs.values()),
         profile=run.profile,
     )
     return Pair(measured=run, found=found, lab=simulating.predicted(scene, plant, entry))

@@ -62,6 +62,23 @@ def test_an_executors_loss_is_what_a_batch_that_it_hit_took_longer() -> None:
     assert found.executor_loss == pytest.approx(25 * 5 / 6 - (0.4 + 800 / 600) / 2, abs=0.2)
 
 
+def test_a_batch_that_was_all_but_done_when_the_failure_came_does_not_end_the_outage() -> None:
+    # Without it the outage lasts from 2100 to 2145; the last commit before it came a moment after the failure.
+    course = steady(silent=[(2100, 2140)])
+    (driver,) = course.drivers
+    committed = tuple(
+        2100.2 if at is not None and 2100 <= at < 2145 else at for at in driver.committed
+    )
+    cut, done = (
+        calibrating.calibrated(SCENE, [measurement(course=one)])
+        for one in (course, replace(course, drivers=(replace(driver, committed=committed),)))
+    )
+    assert not isinstance(cut, NoData)
+    assert not isinstance(done, NoData)
+    assert done.cold == pytest.approx(cut.cold, abs=0.5)
+    assert done.cold > 10
+
+
 def test_a_calibrated_plant_says_what_the_measured_one_did(
     measured: list[Measurement], plant: Plant
 ) -> None:
@@ -219,17 +236,23 @@ def with_cpu(aim: float, millicores: float, per_row: float) -> Measurement:
 
 def test_an_aim_in_millicores_is_the_load_at_which_executors_take_them() -> None:
     # At 40 of 110 rows/s an executor takes 10 + 40 x 0.2 = 18 millicores.
-    found = aiming.aimed_utilisation(CALM, SCENE, with_cpu(18, 10, 0.2))
+    found = aiming.aimed_utilisation(CALM, SCENE, 18, [with_cpu(18, 10, 0.2)])
     assert found == pytest.approx(40 / 110, rel=0.01)
 
 
 def test_without_samples_the_aim_is_the_share_of_the_capacity_that_it_is_of_the_cpu() -> None:
-    assert aiming.aimed_utilisation(CALM, SCENE, measurement("hpa", aim=18.0)) == 0.8
-    assert aiming.aimed_utilisation(CALM, SCENE, measurement("static")) == 0.8
+    assert aiming.aimed_utilisation(CALM, SCENE, 18, [measurement("hpa", aim=18.0)]) == 0.8
+    assert aiming.aimed_utilisation(CALM, SCENE, None, [with_cpu(18, 10, 0.2)]) == 0.8
+
+
+def test_runs_of_others_say_what_the_autoscalers_own_does_not() -> None:
+    runs = [measurement("hpa", aim=18.0), replace(with_cpu(0, 10, 0.2), contender="static")]
+    found = aiming.aimed_utilisation(CALM, SCENE, 18, runs)
+    assert found == pytest.approx(40 / 110, rel=0.01)
 
 
 def test_the_cpu_of_executors_that_have_just_come_says_nothing_of_the_aim() -> None:
     run = with_cpu(18, 10, 0.2)
     wild = tuple(replace(one, executors=5, millicores=900.0) for one in run.cpu[::2])
-    found = aiming.aimed_utilisation(CALM, SCENE, replace(run, cpu=(*run.cpu[1::2], *wild)))
+    found = aiming.aimed_utilisation(CALM, SCENE, 18, [replace(run, cpu=(*run.cpu[1::2], *wild))])
     assert found == pytest.approx(40 / 110, rel=0.01)
