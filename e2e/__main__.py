@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-_LANES = ["e2e", "-m", "not alone", "-n", "2", "--dist", "loadfile"]
+_LANES = ["e2e", "-m", "not alone", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 _ALONE = ["e2e", "-m", "alone"]
 
 

@@ -5,11 +5,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, enrichment
 from e2e.support.load import Load, result_of
 from e2e.support.prometheus import Prometheus
 from sluice.core.deciding.storing import record_from_data
+
+pytestmark = pytest.mark.long
 
 
 @contextmanager

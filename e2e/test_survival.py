@@ -12,6 +12,8 @@ from e2e.support.load import Load
 OPERATOR_KILLS = 20
 DRIVER_KILLS = 5
 
+pytestmark = pytest.mark.long
+
 
 def test_twenty_killed_operators_do_not_touch_the_driver(
     job: Job, load: Load, operator: str
