@@ -6,10 +6,8 @@ more each; `--only` measures one again. Each is kept as soon as it is there; the
 
 import argparse
 import math
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from bench.closed_loop import keeping, pacing
 from bench.closed_loop.contenders import CONTENDERS
@@ -18,7 +16,7 @@ from bench.closed_loop.pacing import Pace
 from bench.closed_loop.running import Run
 from bench.closed_loop.scene import SHORTEST, Scene
 from bench.closed_loop.stage import local_cluster, staged
-from bench.progress import BenchmarkFailed, Progress
+from bench.progress import INTERRUPTED, BenchmarkFailed, Progress, interruptible
 
 FULL = Scene().minutes
 
@@ -27,7 +25,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Measure what is asked for, and write the table; the exit status says whether all of it is there."""
     options = _options(words)
     try:
-        with _interruptible():
+        with interruptible():
             _measure(options, Progress())
     except (BenchmarkFailed, AssertionError) as failure:
         print(f"The benchmark failed: {failure}", file=sys.stderr)
@@ -36,29 +34,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print(
             "Interrupted; what was made is removed, and the runs before are kept.", file=sys.stderr
         )
-        return 130
+        return INTERRUPTED
     return 0
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """End on the first signal, and let no other one interrupt the removal of what was made."""
-
-    def interrupt(*_: object) -> None:
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        print("\nInterrupted: removing what was made, which takes a minute or two.", flush=True)
-        raise KeyboardInterrupt
-
-    former = {number: signal.signal(number, interrupt) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
