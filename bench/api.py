@@ -94,9 +94,7 @@ class Api:
 
     async def text(self, path: str) -> str:
         """What the server answers, if it is not JSON."""
-        code, text = await self._ask("GET", path)
-        _check("GET", path, code, text)
-        return text
+        return await self._text("GET", path)
 
     async def version(self) -> str:
         """The version of Kubernetes."""
@@ -115,10 +113,13 @@ class Api:
                 yield json.loads(line)
 
     async def _json(self, method: str, path: str, **options: Any) -> Json:
+        answered: Json = json.loads(await self._text(method, path, **options))
+        return answered
+
+    async def _text(self, method: str, path: str, **options: Any) -> str:
         code, text = await self._ask(method, path, **options)
         _check(method, path, code, text)
-        answered: Json = json.loads(text)
-        return answered
+        return text
 
     async def _ask(self, method: str, path: str, **options: Any) -> tuple[int, str]:
         async with self._session.request(method, path, **options) as answer:

@@ -31,7 +31,7 @@ run each under the same load and failures. The same job in the lab stands in bra
 plant is calibrated from all runs of this table, and what is told of the lab is the middle of {seeds} seeds.
 `static` has {largest} executors all the time. `hpa` is a HorizontalPodAutoscaler on the scale subresource by the
 CPU of the executors, which the local cluster looks at every 5 s; {aim}. New executors compile their code, which
-takes several times the CPU of the rows; the lab has none of that, and so other executors of `hpa`. `phoebe` and
+takes several times the CPU of the rows; the lab has none of that, so its `hpa` keeps fewer. `phoebe` and
 `sluice` are policies of the operator and begin with a profile, whose copies count as executors.
 
 Time above the bound is the share of windows of 10 s in which less than {share:.0%} of the committed rows were within

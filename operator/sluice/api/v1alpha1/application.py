@@ -51,7 +51,7 @@ VariableName = Annotated[
 SPARK_MINIMUM_MEMORY = "450Mi"
 
 
-def _told(owned: str) -> str:
+def _refusal(owned: str) -> str:
     shown = f"{owned}*" if owned.endswith(".") else owned
     return f"{shown} is decided by the operator: {ownedconf.OWNED_SETTINGS[owned]}"
 
@@ -59,14 +59,14 @@ def _told(owned: str) -> str:
 def _left_to_the_operator(settings: dict[str, str]) -> dict[str, str]:
     for owned in ownedconf.OWNED_SETTINGS:
         if any(ownedconf.is_owned(name, owned) for name in settings):
-            raise PydanticCustomError("form", "{told}", {"told": _told(owned)})
+            raise PydanticCustomError("form", "{told}", {"told": _refusal(owned)})
     return settings
 
 
 def _without(owned: str) -> JsonDict:
     is_prefix = owned.endswith(".")
     found = f"self.exists(k, k.startsWith('{owned}'))" if is_prefix else f"('{owned}' in self)"
-    return {"rule": f"!{found}", "messageExpression": json.dumps(_told(owned))}
+    return {"rule": f"!{found}", "messageExpression": json.dumps(_refusal(owned))}
 
 
 SparkConf = Annotated[
