@@ -262,6 +262,7 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
         answer = program.ask("/v1/executors", {"target": 1})
         again = program.ask("/v1/executors", {"target": 1})
         smaller = program.wait_for("one executor", lambda state: state["executors"]["ids"] == ["0"])
+        program.wait_for("a batch on it alone", lambda state: (1, False) in crews(state))
         program.ask("/v1/executors", {"target": 2})
         larger = program.wait_for(
             "a new executor", lambda state: state["executors"]["ids"] == ["0", "2"]
@@ -280,8 +281,7 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
     assert queries(larger)["scaled"]["error"] is None
     told = crews(warm)
     assert told[0][1], "the first batch is cold"
-    joined = next(number for number, crew in enumerate(told) if crew == (2, True) and number > 0)
-    assert (1, False) in told[:joined]
+    assert (2, True) in told[told.index((1, False)) :], "the new executor's first batch is cold"
     assert warm["executors"]["cpu"] > smaller["executors"]["cpu"] > 0
     assert (queries(warm)["scaled"]["triggerSeconds"], queries(warm)["scaled"]["mostRows"]) == (
         1,
