@@ -1,27 +1,33 @@
 """No fault costs a record, starts a second writer, or needs a person.
 
-SLUICE_FAULTS=N makes a campaign of N faults of it, whose table goes to bench/results; SLUICE_SEED repeats one.
+SLUICE_FAULTS=N makes a campaign of N faults of it, whose table goes to bench/results, and SLUICE_FAULTS='NAME, NAME'
+one of these; SLUICE_SEED repeats one.
 """
 
 import os
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
 from bench import report
 from bench.report import Result
-from e2e.faults import campaign, field, result
+from e2e.faults import campaign, clock, disk, field, result
 from e2e.faults.catalogue import FAULTS, LEASE_SECONDS
 from e2e.faults.field import Field
 from e2e.support.api import Cluster, Json, to_yaml
 from e2e.support.jobs import CLAIM, Job, passthrough
 from e2e.support.load import Load
+from sluice.core.application import CHECKPOINT_MOUNT
 
 NAME = "faults"
 RATE = 100
 IN_FLIGHT = RATE * 10
 """Rows that a driver may leave to be written again: half a minute of them, as a third of the records are views."""
+
+ASKED = os.environ.get("SLUICE_FAULTS", "")
+"""How many faults, or which; with a disk and a clock of the job's own, which the short campaign does not need."""
 
 SHORT = (
     "driver killed",
@@ -52,13 +58,17 @@ def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> 
     )
     prefers = {"weight": 100, "preference": {"matchExpressions": [_on(away)]}}
     place = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefers]}}
+    application = body["spec"]["application"]
     for role in ("driver", "executor"):
-        body["spec"]["application"][role]["template"] = {"spec": {"affinity": place}}
-    cluster.apply(to_yaml(body), namespace)
-    job = Job(cluster, namespace, NAME)
-    yield Field(cluster, job, operator, home, away)
-    cluster.delete("StreamJob", namespace, NAME)
-    job.wait_until_gone(seconds=180)
+        application[role]["template"] = {"spec": {"affinity": place}}
+    with disk.small_disk(cluster, namespace) if ASKED else nullcontext() as own:
+        if own:
+            application["environment"] = clock.settable(own, CHECKPOINT_MOUNT)
+        cluster.apply(to_yaml(body), namespace)
+        job = Job(cluster, namespace, NAME)
+        yield Field(cluster, job, operator, home, away, own)
+        cluster.delete("StreamJob", namespace, NAME)
+        job.wait_until_gone(seconds=180)
 
 
 def _on(node: str) -> dict[str, object]:
@@ -69,8 +79,7 @@ def _on(node: str) -> dict[str, object]:
 @pytest.mark.timeout(6 * 3600)
 def test_no_fault_costs_a_record_or_needs_a_person(battlefield: Field, load: Load) -> None:
     seed = int(os.environ.get("SLUICE_SEED") or random.randrange(10**6))
-    count = int(os.environ.get("SLUICE_FAULTS") or 0)
-    names = campaign.order(count, seed) if count else list(SHORT)
+    names = campaign.chosen(ASKED, seed) if ASKED else list(SHORT)
     print(f"seed {seed}")
     outcomes = []
     there = battlefield
@@ -84,8 +93,8 @@ def test_no_fault_costs_a_record_or_needs_a_person(battlefield: Field, load: Loa
     finally:
         # Also a campaign that had to stop tells of its records.
         account = load.check(battlefield.job, seconds=240)
-        if count and outcomes:
-            _write(outcomes, account, seed, asked=count)
+        if ASKED.isdecimal() and outcomes:
+            _write(outcomes, account, seed, asked=len(names))
     assert account["right"], account
     drivers = sum(outcome.drivers for outcome in outcomes)
     assert account["duplicates"] <= drivers * IN_FLIGHT, "more than the batches in flight"

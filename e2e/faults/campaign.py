@@ -37,6 +37,16 @@ def order(count: int, seed: int) -> list[str]:
     return names[:count]
 
 
+def chosen(asked: str, seed: int) -> list[str]:
+    """The faults that somebody asks for, by how many or by their names. Raises ValueError for a name that is none's."""
+    if asked.isdecimal():
+        return order(int(asked), seed)
+    names = [name.strip() for name in asked.split(",")]
+    if unknown := [name for name in names if name not in FAULTS]:
+        raise ValueError(f"no such fault: {', '.join(unknown)}; there are: {', '.join(FAULTS)}")
+    return names
+
+
 def run(field: Field, names: Iterable[str], seed: int) -> Iterator[Outcome]:
     """Do the faults in this order; the seed decides the moments and the victims."""
     chance = random.Random(seed)
@@ -91,6 +101,7 @@ def _healthy(field: Field, since: datetime) -> Json | None:
     """The job, if it has committed since then and is Ready."""
     resource = field.job.read()
     committed = resource["status"].get("checkpoint", {}).get("committedAt")
-    is_new = committed is not None and datetime.fromisoformat(committed) > since
+    # One that is yet to come was told by a clock that was wrong.
+    is_new = committed is not None and since < datetime.fromisoformat(committed) < datetime.now(UTC)
     is_ready = condition(resource, "Ready").get("status") == "True"
     return resource if is_new and is_ready else None

@@ -14,6 +14,9 @@ LEASE_SECONDS = 20
 UNTIL_NODE_IS_LOST = 40.0
 """Seconds after which the local cluster has long given up a silent kubelet."""
 
+CLOCK_JUMP = 60
+"""Seconds; longer than the Lease lasts."""
+
 KAFKA, API_SERVER = (9092,), (443, 6443)
 """Ports."""
 
@@ -134,6 +137,26 @@ def _break_checkpoint(field: Field, _: random.Random) -> None:
     field.make_checkpoint_read_only()
 
 
+def _fill_disk(field: Field, _: random.Random) -> None:
+    """Until a driver has failed by it, and the next one, which finds it so from the start, has met it too."""
+    before = field.job.read()["status"]["incarnation"]
+    with field.disk_full():
+        wait_for(
+            "a driver that finds no space",
+            lambda: field.job.read()["status"]["incarnation"] > before,
+            seconds=60,
+        )
+        time.sleep(20)
+
+
+def _set_clock_by(seconds: int) -> Harm:
+    def harm(field: Field, _: random.Random) -> None:
+        with field.clock_set_by(seconds):
+            time.sleep(20)
+
+    return harm
+
+
 def _use_up_memory(field: Field, _: random.Random) -> None:
     field.use_up_memory()
 
@@ -206,15 +229,18 @@ FAULTS: Mapping[str, Fault] = {
     "Kafka frozen": Fault(_freeze_kafka, restarts=False),
     "machine cut off": Fault(_cut_machine, restarts=False),
     "kubelet frozen": Fault(_freeze_kubelet, restarts=False),
-    "kubelet frozen, driver killed": Fault(_freeze_kubelet_and_kill_driver, restarts=True),
+    "kubelet frozen and driver killed": Fault(_freeze_kubelet_and_kill_driver, restarts=True),
     "driver cut off from Kafka": Fault(_cut_driver_from(*KAFKA), restarts=False),
     "driver cut off from the API server": Fault(_cut_driver_from(*API_SERVER), restarts=False),
     "driver cut off from both": Fault(_cut_driver_from(*KAFKA, *API_SERVER), restarts=False),
     "checkpoint read-only": Fault(_ending_the_driver(_break_checkpoint), restarts=True),
+    "disk of the checkpoint full": Fault(_fill_disk, restarts=True),
+    "clock set forward and right again": Fault(_set_clock_by(CLOCK_JUMP), restarts=False),
+    "clock set back and right again": Fault(_set_clock_by(-CLOCK_JUMP), restarts=False),
     "memory used up": Fault(_use_up_memory, restarts=True),
-    "quota used up, driver killed": Fault(_use_up_quota_and_kill_driver, restarts=True),
-    "image removed, driver killed": Fault(_remove_image_and_kill_driver, restarts=True),
-    "Secret deleted, driver killed": Fault(_delete_secret_and_kill_driver, restarts=True),
+    "quota used up and driver killed": Fault(_use_up_quota_and_kill_driver, restarts=True),
+    "image removed and driver killed": Fault(_remove_image_and_kill_driver, restarts=True),
+    "Secret deleted and driver killed": Fault(_delete_secret_and_kill_driver, restarts=True),
     "Lease taken by hand": Fault(_ending_the_driver(_edit_lease), restarts=True),
     "operator and driver killed": Fault(_both(_kill_operator, _kill_driver), restarts=True),
     "executor and driver killed": Fault(_both(_kill_executor, _kill_driver), restarts=True),

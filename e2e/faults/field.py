@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import processes
+from e2e.faults import clock, commands, disk
 from e2e.support.api import Cluster, Json, wait_for
 from e2e.support.jobs import IMAGE, Job
 from e2e.support.load import SERVERS
@@ -30,6 +31,8 @@ class Field:
     operator: str
     home: str
     away: str
+    disk: Path | None = None
+    """Where the disk of its checkpoint is on the host, if it has one of its own."""
 
     def driver_pods(self) -> list[Json]:
         """The driver's pod, if there is one."""
@@ -65,11 +68,11 @@ class Field:
     @contextmanager
     def without(self, program: str) -> Iterator[None]:
         """No such program of the control plane for a while."""
-        _cluster("program", "stop", program)
+        commands.cluster("program", "stop", program)
         try:
             yield
         finally:
-            _cluster("program", "start", program)
+            commands.cluster("program", "start", program)
 
     @contextmanager
     def kubelet_frozen(self) -> Iterator[None]:
@@ -97,7 +100,7 @@ class Field:
         """The driver reaches none of these ports for a while, whoever listens there."""
         rule = f"tcp dport {{ {', '.join(map(str, ports))} }} drop"
         inside = ("nsenter", "--target", str(_first_process(self.driver_pods()[0])), "--net")
-        _run(
+        commands.run(
             *(*inside, "nft", f"add table {_TABLE}; add chain {_TABLE} out {_HOOK};"),
             f"add rule {_TABLE} out {rule}",
         )
@@ -128,18 +131,30 @@ class Field:
     def no_image(self) -> Iterator[None]:
         """The job's machine has no image of it for a while, and can pull none."""
         images, hidden = ("enter", self.away, "ctr", "images"), f"{IMAGE}-hidden"
-        _cluster(*images, "tag", "--force", IMAGE, hidden)
-        _cluster(*images, "rm", IMAGE)
+        commands.cluster(*images, "tag", "--force", IMAGE, hidden)
+        commands.cluster(*images, "rm", IMAGE)
         try:
             yield
         finally:
-            _cluster(*images, "tag", "--force", hidden, IMAGE)
-            _cluster(*images, "rm", hidden)
+            commands.cluster(*images, "tag", "--force", hidden, IMAGE)
+            commands.cluster(*images, "rm", hidden)
 
     def make_checkpoint_read_only(self) -> None:
         """The disk under the checkpoint takes no more, as after an error; the next driver finds it mended."""
         process = str(_first_process(self.driver_pods()[0]))
-        _run(sys.executable, "-m", "e2e.faults.remounting", process, CHECKPOINT_MOUNT)
+        commands.run(sys.executable, "-m", "e2e.faults.remounting", process, CHECKPOINT_MOUNT)
+
+    def disk_full(self) -> AbstractContextManager[None]:
+        """The disk under the checkpoint has no byte left for a while, whoever writes to it."""
+        return disk.filled(self._own_disk())
+
+    def clock_set_by(self, seconds: int) -> AbstractContextManager[None]:
+        """The clock of driver and executors is wrong for a while, and then right again."""
+        return clock.set_by(self._own_disk(), seconds)
+
+    def _own_disk(self) -> Path:
+        assert self.disk is not None, "the job has no disk of its own"
+        return self.disk
 
     def use_up_memory(self) -> None:
         """Fill the driver's memory until the kernel kills its JVM."""
@@ -154,11 +169,11 @@ class Field:
     @contextmanager
     def machine(self, fault: str, cure: str) -> Iterator[None]:
         """Break the job's machine for a while."""
-        _cluster("node", fault, self.away)
+        commands.cluster("node", fault, self.away)
         try:
             yield
         finally:
-            _cluster("node", cure, self.away)
+            commands.cluster("node", cure, self.away)
 
 
 def _signal(number: signal.Signals, pods: list[Json], program: str = "") -> None:
@@ -170,19 +185,10 @@ def _signal(number: signal.Signals, pods: list[Json], program: str = "") -> None
                 os.kill(process, number)
 
 
-def _cluster(*words: str) -> None:
-    _run(sys.executable, "-m", "e2e.cluster", *words)
-
-
 def _first_process(pod: Json) -> int:
     """One that has the pod's namespaces."""
     first, *_ = processes.of_pod(pod["metadata"]["uid"]).ids
     return first
-
-
-def _run(*words: str) -> None:
-    done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert done.returncode == 0, done.stdout
 
 
 def clear_machine(cluster: Cluster, namespaces: list[str], home: str) -> str:

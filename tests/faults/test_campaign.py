@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from e2e.faults import campaign, result
 from e2e.faults.campaign import Outcome
 from e2e.faults.catalogue import FAULTS
@@ -27,6 +29,13 @@ def test_each_fault_comes_before_any_comes_again() -> None:
 def test_a_seed_repeats_a_campaign() -> None:
     assert campaign.order(40, seed=7) == campaign.order(40, seed=7)
     assert campaign.order(40, seed=7) != campaign.order(40, seed=8)
+
+
+def test_faults_are_asked_for_by_their_number_or_by_name() -> None:
+    assert campaign.chosen("40", seed=7) == campaign.order(40, seed=7)
+    assert campaign.chosen("etcd away, driver killed", seed=7) == ["etcd away", "driver killed"]
+    with pytest.raises(ValueError, match=r"no such fault: tide; there are: driver killed, JVM"):
+        campaign.chosen("etcd away, tide", seed=7)
 
 
 def test_the_table_has_a_line_for_each_kind_with_its_median_and_worst() -> None:
