@@ -2,10 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from e2e.faults import clock
 
@@ -18,6 +21,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.skipif(not shutil.which("cc"), reason="it needs a C compiler")
 def test_a_running_program_sees_the_clock_set_and_set_right_again(tmp_path: Path) -> None:
     environment = {one["name"]: one["value"] for one in clock.settable(tmp_path, str(tmp_path))}
     with subprocess.Popen(
