@@ -49,6 +49,20 @@ def test_a_source_that_was_created_anew_begins_a_new_curve() -> None:
     assert curve((0, 100), (10, 200), (20, 5)).samples == ((20, 5),)
 
 
+def test_rows_are_counted_on_after_the_clock_was_set_back() -> None:
+    built = curve((100, 10), (160, 20)).with_look(103, 30, None)
+
+    assert (built.rows(), built.rate()) == (30, None)
+    assert built.with_look(105, 50, None).rate() == 10.0
+
+
+def test_looks_that_overtake_each_other_change_nothing() -> None:
+    before = curve((100, 10), (160, 20))
+
+    assert before.with_look(157, 25, None) == before
+    assert before.with_look(103, 20, None) == before
+
+
 def test_samples_of_uncommitted_rows_are_kept_however_old() -> None:
     old = curve(*[(float(t), 10.0 * t) for t in range(300)], needed_from=55)
 

@@ -21,6 +21,9 @@ RATE_WINDOW_SECONDS = 15.0
 
 _MOST_SAMPLES = 512
 
+_MOST_DISORDER_SECONDS = 5.0
+"""By how much of two samples the later one may know of fewer rows: brokers take their time to answer."""
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -42,8 +45,15 @@ class ArrivalCurve:
         if not self.samples or rows < self.samples[-1][1]:  # the source is new, or was made anew
             return ArrivalCurve(((time, rows),))
         if time <= self.samples[-1][0]:
-            return self
+            return (
+                ArrivalCurve(((time, rows),)) if self._tells_of_clock_set_back(time, rows) else self
+            )
         return ArrivalCurve(_thinned(_needed((*self.samples, (time, rows)), needed_from)))
+
+    def _tells_of_clock_set_back(self, time: float, rows: float) -> bool:
+        """Whether a sample that knows of more rows is much older by its time: then the clock was set back."""
+        newest, most = self.samples[-1]
+        return rows > most and time < newest - _MOST_DISORDER_SECONDS
 
     def with_look(self, time: float, rows: float, needed_from: float | None) -> ArrivalCurve:
         """Add what was seen outside of a trigger; only a trigger tells that the source was made anew."""
