@@ -45,20 +45,31 @@ COPY images/spark/pom.xml /build/pom.xml
 RUN --mount=type=secret,id=maven-settings,target=/root/.m2/settings.xml \
     mvn -q -B -f /build/pom.xml dependency:copy-dependencies -DexcludeTransitive=true -DoutputDirectory=/jars
 
-# --- spark: driver and executors; /opt/sluice is where the operator mounts the agent ---------------------------------
-FROM java AS spark
-RUN groupadd --gid 185 spark \
- && useradd --uid 185 --gid 185 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin spark \
- && mkdir -p /opt/sluice /opt/spark/conf
+# --- pyspark: Spark with the connector -------------------------------------------------------------------------------
+FROM java AS pyspark
 COPY images/spark/requirements.txt /tmp/requirements.txt
 RUN --mount=type=secret,id=pip --mount=type=secret,id=certificates \
     python3 -m venv /opt/venv \
  && PIP_CONFIG_FILE=/run/secrets/pip /opt/venv/bin/pip install --quiet --no-cache-dir --require-hashes -r /tmp/requirements.txt \
  && rm /tmp/requirements.txt
-ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 HOME=/tmp \
+ENV PATH=/opt/venv/bin:$PATH \
     SPARK_HOME=/opt/venv/lib/python3.11/site-packages/pyspark
 COPY --from=jars /jars/ /opt/venv/lib/python3.11/site-packages/pyspark/jars/
+
+# --- classes: an archive of what JVMs of Spark load at first, by which they begin sooner (bench/results/startup.md) -----
+FROM pyspark AS classes
+COPY images/spark/classes /build
+RUN /build/archive.sh /opt/spark/classes
+
+# --- spark: driver and executors; /opt/sluice is where the operator mounts the agent ---------------------------------
+FROM pyspark AS spark
+RUN groupadd --gid 185 spark \
+ && useradd --uid 185 --gid 185 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin spark \
+ && mkdir -p /opt/sluice /opt/spark/conf
+COPY --from=classes /opt/spark/classes /opt/spark/classes
+COPY --chmod=755 images/spark/java.sh /opt/spark/java/bin/java
 COPY --chmod=755 images/spark/entrypoint.sh images/spark/decom.sh /opt/
+ENV JAVA_HOME=/opt/spark/java PYTHONUNBUFFERED=1 HOME=/tmp
 COPY jobs /opt/jobs
 USER 185:185
 # Not /opt/jobs: `python3 -m jobs.load.generate` must find the package `jobs`.

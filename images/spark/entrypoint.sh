@@ -13,7 +13,7 @@ readarray -d '' -t java_options < <(
 )
 classpath="${SPARK_CONF_DIR:-/opt/spark/conf}:${SPARK_EXTRA_CLASSPATH:+$SPARK_EXTRA_CLASSPATH:}$SPARK_HOME/jars/*"
 
-exec tini -s -- java "${java_options[@]}" \
+exec tini -s -- "${JAVA_HOME:+$JAVA_HOME/bin/}java" "${java_options[@]}" \
   "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" -cp "$classpath" \
   org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \
   --driver-url "$SPARK_DRIVER_URL" \

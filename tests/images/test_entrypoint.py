@@ -10,6 +10,7 @@ from e2e.images.recipes import ROOT
 
 ENTRYPOINT = ROOT / "images" / "spark" / "entrypoint.sh"
 EXECUTOR = {
+    "JAVA_HOME": "/opt/java",
     "SPARK_HOME": "/opt/pyspark",
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@198.18.0.7:7078",
     "SPARK_EXECUTOR_ID": "3",
@@ -54,7 +55,7 @@ def test_an_executor_gets_its_java_options_in_numeric_order_with_their_spaces(
         f"SPARK_JAVA_OPT_{number}": f"-Doption{number}=a b\nc={number}" for number in range(12)
     }
     command = run(path_with_tini, ["executor"], {**EXECUTOR, **options})
-    assert command[:3] == ["-s", "--", "java"]
+    assert command[:3] == ["-s", "--", "/opt/java/bin/java"]
     assert command[3:15] == [f"-Doption{number}=a b\nc={number}" for number in range(12)]
 
 
