@@ -138,7 +138,7 @@ def _break_checkpoint(field: Field, _: random.Random) -> None:
 
 
 def _fill_disk(field: Field, _: random.Random) -> None:
-    """Until a driver has failed by it, and the next one, which finds it so from the start, has met it too."""
+    """Until a driver has failed by it, and while the next one starts."""
     before = field.job.read()["status"]["incarnation"]
     with field.disk_full():
         wait_for(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from e2e.cluster import requirements
+from e2e.cluster.progress import Progress
 from e2e.faults import commands
 from e2e.support.api import Json
 
@@ -15,7 +17,8 @@ _LIBRARY, _OFFSET = "clock.so", "clock"
 
 def settable(disk: Path, mount: str) -> list[Json]:
     """Put the library on the disk of a job, which mounts it there; the environment that makes processes use it."""
-    assert shutil.which("cc"), "a C compiler is missing: apt-get install gcc libc6-dev"
+    if not shutil.which("cc"):
+        requirements.install(["gcc", "libc6-dev"], Progress())
     library = disk / _LIBRARY
     commands.run("cc", "-shared", "-fPIC", "-O2", "-Wall", "-o", str(library), str(_SOURCE), "-ldl")
     (disk / _OFFSET).write_bytes(_told(0))
