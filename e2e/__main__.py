@@ -3,6 +3,8 @@
 All of them together run in two lanes, for they mostly wait: each with an operator, a Kafka and namespaces of its own.
 Those that harm the cluster itself, or measure what its processors can do, come after, alone.
 A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
+What is left of one that a restart of the machine ended is removed first: its pods would start again with it, and take
+room that the tests want.
 """
 
 import os
@@ -19,6 +21,8 @@ def main(arguments: list[str]) -> int:
     was_up = _succeeds("-m", "e2e.cluster", "status")
     started = time.monotonic()
     try:
+        if not was_up:
+            _step("removing what is left of a cluster", "-m", "e2e.cluster", "down")
         _step("cluster", "-m", "e2e.cluster", "up")
         _step("images", "-m", "e2e.images")
         print(f"[{time.monotonic() - started:7.1f} s] end-to-end tests", flush=True)

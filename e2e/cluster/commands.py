@@ -54,7 +54,12 @@ def down(context: Context, arguments: Namespace) -> None:
 
 
 def show_status(context: Context, arguments: Namespace) -> None:
-    print(status.describe(context.paths))
+    record = records.require(context.paths)
+    print(status.describe(context.paths, record))
+    if status.is_lost(context.paths, record):
+        raise ClusterError(
+            "Nothing of the cluster runs. `python3 -m e2e.cluster up` starts it again, with all that it held."
+        )
 
 
 def show_kubeconfig(context: Context, arguments: Namespace) -> None:

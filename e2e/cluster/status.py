@@ -7,12 +7,16 @@ from e2e.cluster.layout import Machine, Paths
 from e2e.cluster.records import Record
 
 
-def describe(paths: Paths) -> str:
+def describe(paths: Paths, record: Record) -> str:
     """Describe the cluster as it is now."""
-    record = records.load(paths)
-    if record is None:
-        return "There is no cluster. `python3 -m e2e.cluster up` brings one up."
     return "\n".join(_lines(paths, record))
+
+
+def is_lost(paths: Paths, record: Record) -> bool:
+    """Whether nothing of it runs any more, as after a restart of the host; kind has its own repair."""
+    if record.provider == records.KIND:
+        return False
+    return all(machines.running(paths, machine) is None for machine in record.machines)
 
 
 def _lines(paths: Paths, record: Record) -> Iterator[str]:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from e2e.cluster import layout, records
 from e2e.cluster.__main__ import main, parser
 from e2e.cluster.commands import COMMANDS
+from e2e.cluster.records import Record
 
 
 def test_every_command_that_is_parsed_is_done() -> None:
@@ -34,7 +36,8 @@ def test_a_cluster_has_one_to_three_nodes(nodes: str, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    "words", [["kubeconfig"], ["env"], ["kubectl", "get"], ["node", "lose", "node-1"]]
+    "words",
+    [["status"], ["kubeconfig"], ["env"], ["kubectl", "get"], ["node", "lose", "node-1"]],
 )
 def test_without_a_cluster_commands_say_how_to_get_one(
     words: list[str],
@@ -46,3 +49,17 @@ def test_without_a_cluster_commands_say_how_to_get_one(
 
     assert main(words) == 1
     assert "e2e.cluster up" in capsys.readouterr().err
+
+
+def test_the_status_of_a_cluster_of_which_nothing_runs_fails_and_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLUICE_CLUSTER_STATE", str(tmp_path / "state"))
+    paths = layout.Paths(state=tmp_path / "state", cache=tmp_path / "cache")
+    records.save(paths, Record(provider=records.NAMESPACES, nodes=2))
+
+    assert main(["status"]) == 1
+
+    told = capsys.readouterr()
+    assert "LOST" in told.out
+    assert "e2e.cluster up" in told.err
