@@ -8,7 +8,8 @@ Until one is observed, the priors are what was measured on a small cluster with 
 the first observation replaces their level. Where a new driver is needed, the job's own newest start does so before:
 JVM, session, executors and the program up to its first query are the same work, and so is what the first batch took
 longer than its rows explain. What comes before the program is added: the pause after a failure, which the job's spec
-declares, and what the next pod takes.
+declares, and what the next pod takes. A live rescale has no such start: other executors work while the new ones begin,
+so it holds batches up by no more than a first batch on cold executors did.
 """
 
 import math
@@ -56,6 +57,9 @@ FIRST_BATCH = 15.0
 """Seconds that a new driver's first batch takes longer than its rows explain, where that is not known: as measured on
 a small cluster with small executors. The other priors have it in them.
 """
+
+LEAST_LIVE = 1.0
+"""Seconds that a live rescale is taken to hold batches up at least, until one was seen."""
 
 STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
 """What needs a new driver."""
@@ -110,6 +114,8 @@ class Downtimes:
         learned = self.causes[cause]
         if learned.observed:
             return learned
+        if cause is Cause.RESCALE_LIVE and self.excess is not None:
+            return replace(learned, median=min(learned.median, max(LEAST_LIVE, self.excess)))
         return replace(learned, median=self._pause(cause) + self._without_pause(cause))
 
     def _pause(self, cause: Cause) -> float:

@@ -61,7 +61,7 @@ def test_batches_of_one_size_leave_an_overhead_that_is_known_and_tell_the_capaci
     assert rate(found) == pytest.approx(1000, rel=0.02)
 
 
-def test_small_batches_that_tell_less_than_is_known_change_nothing_and_those_of_a_backlog_do() -> (
+def test_small_batches_that_tell_less_or_more_than_is_known_change_nothing_and_those_of_a_backlog_do() -> (
     None
 ):
     known = Models(capacity=CapacityModel(points=((2, 500.0), (4, 1000.0), (8, 2000.0))))
@@ -76,9 +76,11 @@ def test_small_batches_that_tell_less_than_is_known_change_nothing_and_those_of_
         return before.with_batches(batches, now=1200)
 
     assert after(500, slow=0.9).models.capacity == known.capacity, "eight waves, 0.1 s for each"
-    executors, told = after(8000, of=500.0).models.capacity.points[-1]
-    assert executors == 4
-    assert told == pytest.approx(500, rel=0.05), "half as fast, with a backlog"
+    assert after(1500, of=2500.0).models.capacity == known.capacity, "rows wait while tasks begin"
+    for truth in (500.0, 2000.0):
+        executors, told = after(30_000, of=truth).models.capacity.points[-1]
+        assert executors == 4
+        assert told == pytest.approx(truth, rel=0.05), "with a backlog"
 
 
 def test_an_overhead_that_most_of_a_batch_would_be_is_not_known() -> None:

@@ -11,6 +11,7 @@ from sluice.core.modelling import accuracy, downtime
 from sluice.core.modelling.accuracy import Accuracy
 from sluice.core.modelling.downtime import (
     FIRST_BATCH,
+    LEAST_LIVE,
     NEXT_POD,
     PAUSE,
     PRIORS,
@@ -99,9 +100,29 @@ def test_a_first_batch_that_tells_nothing_is_likely_to_take_as_long_as_elsewhere
     assert known.with_excess(33.0).with_excess(excess) == known
 
 
-@pytest.mark.parametrize("cause", [Cause.EXECUTOR_LOSS, Cause.RESCALE_LIVE])
-def test_a_start_says_nothing_of_what_a_living_driver_goes_through(cause: Cause) -> None:
-    assert Downtimes().with_start(12).with_excess(33.0).of(cause) == PRIORS[cause]
+def test_a_start_says_nothing_of_executors_that_a_living_driver_loses() -> None:
+    known = Downtimes().with_start(12).with_excess(33.0)
+    assert known.of(Cause.EXECUTOR_LOSS) == PRIORS[Cause.EXECUTOR_LOSS]
+
+
+@pytest.mark.parametrize(
+    ("excess", "held_up"), [(None, 15.0), (33.0, 15.0), (4.0, 4.0), (0.0, LEAST_LIVE)]
+)
+def test_a_live_rescale_holds_batches_up_no_longer_than_the_first_one_on_cold_executors_was(
+    excess: float | None, held_up: float
+) -> None:
+    known = Downtimes().with_start(6).with_excess(excess)
+    assert known.of(Cause.RESCALE_LIVE).quantile(0.5) == pytest.approx(held_up)
+
+
+@pytest.mark.parametrize("start", [1.0, 6.0, 60.0])
+@pytest.mark.parametrize("excess", [None, 0.0, 4.0, 33.0])
+def test_until_both_ways_were_seen_a_live_rescale_is_taken_for_the_shorter_one(
+    start: float, excess: float | None
+) -> None:
+    known = Downtimes().with_start(start).with_excess(excess)
+    live, restart = (known.of(cause) for cause in (Cause.RESCALE_LIVE, Cause.RESCALE_RESTART))
+    assert live.quantile(0.5) < restart.quantile(0.5)
 
 
 def test_once_a_loss_was_seen_starts_say_nothing_of_losses() -> None:
