@@ -8,15 +8,15 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from e2e.faults.field import sender
-from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
+from e2e.support.api import Cluster, Json, condition, wait_for
 from e2e.support.jobs import Job, passthrough, progress_of
 from e2e.support.load import Load
+from e2e.support.programs import running, running_program
 from e2e.support.prometheus import Prometheus
 from sluice.catalogue.agent import RECORD_LATENCY
 
@@ -49,18 +49,6 @@ EMPTY_WITHOUT_PRESSURE = (
 """What panels ask for that is not known of a job whose executors have little to do."""
 
 MAY_BE_EMPTY = (*EMPTY_WHILE_HEALTHY, *EMPTY_WITHOUT_PRESSURE)
-
-
-@contextmanager
-def running(cluster: Cluster, namespace: str, body: Json) -> Iterator[Job]:
-    """A job for the length of a block."""
-    cluster.apply(to_yaml(body), namespace)
-    job = Job(cluster, namespace, body["metadata"]["name"])
-    try:
-        yield job
-    finally:
-        cluster.delete("StreamJob", namespace, job.name)
-        job.wait_until_gone(seconds=180)
 
 
 @pytest.fixture(scope="module")
@@ -208,28 +196,7 @@ def test_of_a_hung_query_it_is_told_that_it_makes_no_progress_and_exactly_what_w
 ) -> None:
     load.create_topic("hung-in")
     load.send("hung-in", rate=RATE, records=100)
-    program = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "hung-program", "namespace": namespace},
-        "data": {"hung.py": HUNG},
-    }
-    cluster.create(program)
-    volume = {"name": "program", "configMap": {"name": "hung-program"}}
-    mount = {"name": "program", "mountPath": "/opt/program"}
-    template = {
-        "spec": {
-            "volumes": [volume],
-            "containers": [{"name": "driver", "volumeMounts": [mount]}],
-        }
-    }
-    body = passthrough("hung", progressDeadline="10s")
-    body["spec"]["application"] |= {
-        "mainFile": "/opt/program/hung.py",
-        "arguments": [],
-        "driver": {"memory": "512Mi", "cpuRequest": "100m", "template": template},
-    }
-    with running(cluster, namespace, body) as job:
+    with running_program(cluster, namespace, "hung", HUNG, progressDeadline="10s") as job:
         job.wait_until_ready()
         load.send("hung-in", rate=RATE, records=523)
         stuck = job.wait(
@@ -246,7 +213,6 @@ def test_of_a_hung_query_it_is_told_that_it_makes_no_progress_and_exactly_what_w
         assert driver is not None
         assert driver["status"]["phase"] == "Running"
         assert stuck["status"]["incarnation"] == 1
-    cluster.delete("ConfigMap", namespace, "hung-program")
 
 
 def test_a_prometheus_that_goes_away_is_told_and_touches_no_job(

@@ -144,6 +144,30 @@ def test_a_changed_setting_restarts_from_the_last_batch(job: Job, load: Load) ->
     assert account["right"], account
 
 
+def test_another_image_goes_on_from_the_last_batch(job: Job, load: Load) -> None:
+    load.send(f"{job.name}-in", rate=400, records=2000)
+    before = progress_of(job.wait_until_ready())
+    (container,) = _driver(job)["status"]["containerStatuses"]
+    # The same content by its own name, which a spec may give as well.
+    other = container["imageID"]
+    assert other != container["image"]
+    job.patch(application={"image": other})
+    job.wait_until_ready(incarnation=2)
+    assert [one["image"] for one in _driver(job)["spec"]["containers"]] == [other]
+    assert [one["image"] for one in _executor(job)["spec"]["containers"]] == [other]
+    load.send(f"{job.name}-in", rate=400, records=2000)
+    resumed = job.wait("a further batch", lambda resource: progress_of(resource) > before)
+    assert condition(resumed, "SpecApplied")["status"] == "True"
+    account = load.check(job)
+    assert account["right"], account
+
+
+def _driver(job: Job) -> Json:
+    driver = job.driver()
+    assert driver is not None
+    return driver
+
+
 def test_a_setting_that_the_checkpoint_pins_is_refused_and_the_job_goes_on(
     job: Job, load: Load
 ) -> None:

@@ -61,8 +61,8 @@ def _application(name: str, file: str, *arguments: str) -> Json:
             "--checkpoint=$(SLUICE_CHECKPOINT_LOCATION)",
             *arguments,
         ],
-        "driver": {"memory": "512Mi", "cpuRequest": "100m"},
-        "executor": {"cpuRequest": "100m"},
+        "driver": {"memory": "512Mi", "cpuRequest": "50m"},
+        "executor": {"cpuRequest": "50m"},
     }
 
 

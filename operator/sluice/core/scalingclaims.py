@@ -13,6 +13,7 @@ from sluice.core.measurement import NOT_YET_ASKED, Unmeasured
 from sluice.core.observations import Observed
 from sluice.core.quantities import format_duration
 from sluice.core.record import Record
+from sluice.core.staffing import Staffing
 
 _OFF = "Off"
 _REASONS = {Mode.AUTO: "Deciding", Mode.APPROVE: "DecidingOnApproval", Mode.OBSERVE: "Observing"}
@@ -123,6 +124,10 @@ def _rescaled(record: Record, seen: Observed, now: datetime) -> str:
     return told
 
 
+_REMEDY = ": lower spark.locality.wait in spec.application.sparkConf, or read from more partitions."
+"""Tasks wait that long for an executor that has their state or their rows; those of one partition go to one."""
+
+
 def _unused(job: StreamJob, record: Record, seen: Observed) -> str:
     """Point out executors that get no tasks; where that is a fault, something is done about it."""
     report = seen.report
@@ -130,10 +135,18 @@ def _unused(job: StreamJob, record: Record, seen: Observed) -> str:
     if found is None:
         return ""
     if found.is_fault and record.staffing is not None and record.staffing.futile is not None:
-        return f" Without use: {found}; a restart has not helped before, so there is none for that."
+        return f" Without use: {found}; a restart has not helped before, so there is none for that{_REMEDY}"
+    if found.is_fault and _is_restarted(record.staffing, seen):
+        return f" Without use after that, too: {found}{_REMEDY}"
     if found.is_fault:
         return f" Without use so far: {found}."
     return f" {found.slots} slots are enough for all tasks of a batch, more bring nothing: {found}."
+
+
+def _is_restarted(staffing: Staffing | None, seen: Observed) -> bool:
+    if staffing is None or staffing.fallback is None or seen.driver is None:
+        return False
+    return seen.driver.incarnation > staffing.incarnation
 
 
 def _told(job: StreamJob, decided: Decided) -> str:

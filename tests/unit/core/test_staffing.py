@@ -124,6 +124,7 @@ def test_executors_without_tasks_are_followed_by_one_restart_that_is_told() -> N
     case = rescaled()
     verdict = case.look(has(STUCK))
     assert stops(verdict)
+    assert "Without use so far: executors 3, 4" in case.told
     assert verdict.record.recoveries.present is not None
     assert verdict.record.recoveries.present.cause is Cause.RESCALE
     told = "xecutors 3, 4 got none of 120 tasks in 10 batches; the driver is restarted so that state is spread anew"
@@ -135,6 +136,8 @@ def test_executors_without_tasks_are_followed_by_one_restart_that_is_told() -> N
         assert not stops(case.look(has(STUCK)))
     assert case.warnings() == ["ExecutorsNotUsed"]
     assert "restarted for 4 executors: executors 3, 4 got none of 120 tasks" in case.told
+    assert "Without use after that, too: executors 3, 4 got none" in case.told
+    assert "lower spark.locality.wait" in case.told
 
 
 def grows_again(case: Case) -> Verdict:
