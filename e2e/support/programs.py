@@ -49,7 +49,7 @@ def running_program(
     }
     body = passthrough(name, **spec)
     application = body["spec"]["application"]
-    application |= {"mainFile": f"{FOLDER}/main.py", "arguments": []}
+    application["mainFile"] = f"{FOLDER}/main.py"
     application["driver"] = {**application["driver"], "template": template}
     try:
         with running(cluster, namespace, body) as job:
