@@ -1,10 +1,14 @@
 """Executors that a running driver does not put to work: one restart, which says why."""
 
+import pytest
+
 from e2e.faults.field import sender
 from e2e.support.api import Cluster, Json, condition
 from e2e.support.jobs import Job
 from e2e.support.load import Load
 from e2e.support.programs import running_program
+
+pytestmark = pytest.mark.long
 
 RATE = 50
 
