@@ -47,11 +47,7 @@ def test_executors_that_get_no_tasks_lead_to_one_restart_and_then_it_is_told_wha
         with sender(cluster, namespace, "clinging-in", rate=RATE):
             job.wait_until_ready()
             # All tasks go where the only partition is read. Which executor that is, is chance; but not both new ones.
-            _scale(job, 3)
-            told = job.wait("the restart", _fallback)
-            assert _fallback(told)["reason"] == "ExecutorsNotUsed"
-            assert "got none of" in _fallback(told)["message"]
-            job.wait_until_ready(incarnation=2)
+            _is_restarted_for(job, 3, "ExecutorsNotUsed", "got none of")
             hinted = job.wait("a hint", lambda it: "after that, too" in _scaling(it))
             assert "read from more partitions" in _scaling(hinted)
         account = load.check(job)
@@ -67,18 +63,20 @@ def test_a_driver_that_keeps_its_executors_whatever_it_is_told_is_restarted_with
     with running_program(cluster, namespace, "keeping", KEEPING, executors=2) as job:
         with sender(cluster, namespace, "keeping-in", rate=RATE):
             job.wait_until_ready()
-            _scale(job, 1)
-            told = job.wait("the restart", _fallback)
-            assert _fallback(told)["reason"] == "ExecutorsNotTaken"
-            assert "was told 12 times to have 1" in _fallback(told)["message"]
-            restarted = job.wait_until_ready(incarnation=2)
+            why = "was told 12 times to have 1"
+            restarted = _is_restarted_for(job, 1, "ExecutorsNotTaken", why)
             assert restarted["status"]["executors"] == {"running": 1, "wanted": 1}
         account = load.check(job)
         assert account["right"], account
 
 
-def _scale(job: Job, wanted: int) -> None:
-    job.cluster.kubectl("scale", "sj", job.name, "-n", job.namespace, f"--replicas={wanted}")
+def _is_restarted_for(job: Job, executors: int, reason: str, why: str) -> Json:
+    """Ask for so many; the job as soon as its next driver is ready, started because they were not at work."""
+    job.cluster.kubectl("scale", "sj", job.name, "-n", job.namespace, f"--replicas={executors}")
+    told = job.wait("the restart", _fallback)
+    assert _fallback(told)["reason"] == reason
+    assert why in _fallback(told)["message"]
+    return job.wait_until_ready(incarnation=2)
 
 
 def _fallback(resource: Json) -> Json:
