@@ -136,15 +136,16 @@ def _unused(job: StreamJob, record: Record, seen: Observed) -> str:
         return ""
     if found.is_fault and record.staffing is not None and record.staffing.futile is not None:
         return f" Without use: {found}; a restart has not helped before, so there is none for that{_REMEDY}"
-    if found.is_fault and _is_restarted(record.staffing, seen):
+    if found.is_fault and record.staffing is not None and _is_spread_anew(record.staffing, seen):
         return f" Without use after that, too: {found}{_REMEDY}"
     if found.is_fault:
         return f" Without use so far: {found}."
     return f" {found.slots} slots are enough for all tasks of a batch, more bring nothing: {found}."
 
 
-def _is_restarted(staffing: Staffing | None, seen: Observed) -> bool:
-    if staffing is None or staffing.fallback is None or seen.driver is None:
+def _is_spread_anew(staffing: Staffing, seen: Observed) -> bool:
+    """Whether the driver is the one that was started so that each executor gets tasks."""
+    if seen.driver is None or not staffing.is_restarted_for_use:
         return False
     return seen.driver.incarnation > staffing.incarnation
 

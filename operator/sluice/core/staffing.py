@@ -79,6 +79,11 @@ class Staffing:
         """Whether there are to be more than before."""
         return self.executors > self.former
 
+    @property
+    def is_restarted_for_use(self) -> bool:
+        """Whether a restart was made because executors were not used, and not for another reason."""
+        return self.fallback is not None and self.fallback.reason == _NOT_USED
+
     def told_again(self, report: AgentReport) -> Self:
         """The driver is told the number once more; several looks at one report count as one."""
         if self.told_at is not None and report.at <= self.told_at:
@@ -182,8 +187,7 @@ def _futile(before: Staffing | None) -> Fallback | None:
     """The last restart for executors that were not used, if none that were added have been used since."""
     if before is None or (before.used is not None and before.has_grown):
         return None
-    made = before.fallback
-    return made if made is not None and made.reason == _NOT_USED else before.futile
+    return before.fallback if before.is_restarted_for_use else before.futile
 
 
 def _seconds(time: timedelta) -> str:

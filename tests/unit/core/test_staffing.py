@@ -255,6 +255,16 @@ def test_a_driver_that_does_not_take_its_number_after_a_restart_either_is_left_a
         assert case.look(has(WORKED, target=2)).step == SetExecutors(target=4)
 
 
+def test_executors_that_idle_after_a_restart_for_another_reason_idle_so_far() -> None:
+    case = rescaled()
+    for _ in range(TELLINGS):
+        case.look(has(WORKED, target=2))
+    case.restarts()
+    case.look(has(STUCK))
+    assert "restarted for 4 executors: the driver aims at 2" in case.told
+    assert "Without use so far: executors 3, 4" in case.told
+
+
 def test_a_target_that_was_lost_later_is_told_anew() -> None:
     case = rescaled()
     for _ in range(2):
