@@ -82,11 +82,12 @@ class Goals:
         """What is wrong with a candidate, in words; None if nothing is.
 
         Each reason that holds at a load holds at a higher one, too: more load never means fewer executors. So what
-        brings no benefit is not judged by the load at which even the best misses a goal.
+        brings no benefit is not judged by the load at which even the best misses a goal. That latencies are of two
+        kinds means overload only where no latency is promised: the longer ones may be well within a promise.
         """
         if found.utilisation > self.utilisation:
             return f"the peak is {found.utilisation:.0%} of what it surely processes"
-        if found.is_overload:
+        if found.is_overload and self.latency == INFINITE:
             return f"overloaded at {found.utilisation:.0%} of what it surely processes"
         if found.latency > self.latency and found.utilisation > RELAXED:
             return f"latency {found.latency:.1f} s, the goal is {self.latency:.1f} s"

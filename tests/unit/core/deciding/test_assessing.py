@@ -102,6 +102,25 @@ def test_a_job_that_is_hardly_used_is_not_overloaded() -> None:
     assert tried(190.0, trial(curve=curve)).is_overload
 
 
+def test_the_slower_of_two_kinds_of_latency_is_an_overload_only_where_none_is_promised() -> None:
+    points = [(rate, 0.5) for rate in (1_000.0, 2_000.0, 3_000.0)]
+    points += [(rate, 4.0) for rate in (4_000.0, 4_200.0, 4_400.0)]
+    model = LatencyModel(
+        observed=tuple(
+            LatencyPoint(executors=1, rate=rate, seconds=seconds) for rate, seconds in points
+        )
+    )
+    found = tried(150.0, trial(curve=model.fitted(fitted(CapacityModel(points=((1, 6_000.0),))))))
+    assert found.is_overload
+    assert GOALS.shortfall(found, found) is None, "4 s of 10"
+    nothing_promised = replace(GOALS, latency=float("inf"))
+    assert (
+        nothing_promised.shortfall(found, found) == "overloaded at 67% of what it surely processes"
+    )
+    strict = replace(GOALS, latency=3.0)
+    assert strict.shortfall(found, found) == "latency 4.0 s, the goal is 3.0 s"
+
+
 def test_a_backlog_that_nothing_drains_in_time_needs_only_what_helps() -> None:
     behind = trial(backlog=1e6)
     best, near, far = (tried(capacity, behind) for capacity in (4000.0, 3900.0, 2000.0))
