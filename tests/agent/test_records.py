@@ -19,7 +19,7 @@ def without_timestamps(built: Record) -> Record:
     return replace(built, latency=built.latency.with_patience_until(math.inf))
 
 
-def committed(batch: int, at: int, start: int, end: int, latest: int) -> dict[str, object]:
+def committed(batch: int, at: int, start: int, end: int, latest: int | None) -> dict[str, object]:
     """A batch of one second that began at `at` and committed the rows from start to end."""
     rows = end - start
     sources = [kafka(start, end, latest, rows)]
@@ -104,6 +104,18 @@ def test_a_source_that_was_made_anew_is_known_with_its_next_trigger() -> None:
 
     assert anew.backlog_rows() == 30
     assert anew.with_look(look(15, 60)).backlog_rows() == 40
+
+
+def test_after_a_batch_that_was_begun_by_an_earlier_driver_a_look_tells_the_backlog() -> None:
+    # Spark does such a batch again by its log, and has not asked how far the source is.
+    done_again = record(committed(7, 0, 100, 200, None))
+    assert done_again.backlog_rows() is None
+
+    looked = done_again.with_look(look(5, 900)).with_look(look(7, 920))
+    assert looked.backlog_rows() == 720
+    assert looked.arrival_rows_per_second() == 10
+    behind = looked.with_progress(trigger(**committed(8, 2, 200, 500, 890)))
+    assert (behind.backlog_rows(), behind.arrived_rows) == (420, 0)
 
 
 def test_a_query_that_caught_up_has_a_backlog_of_zero() -> None:

@@ -57,7 +57,7 @@ class ArrivalCurve:
 
     def with_look(self, time: float, rows: float, needed_from: float | None) -> ArrivalCurve:
         """Add what was seen outside of a trigger; only a trigger tells that the source was made anew."""
-        is_old = not self.samples or rows < self.samples[-1][1]
+        is_old = bool(self.samples) and rows < self.samples[-1][1]
         return self if is_old else self.with_sample(time, rows, needed_from)
 
     def with_looks_of(self, other: ArrivalCurve, needed_from: float | None) -> ArrivalCurve:

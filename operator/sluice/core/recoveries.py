@@ -36,6 +36,9 @@ KEPT = 5
 CALM = timedelta(seconds=10)
 """A job has caught up when its lag has been usual for so long, and until another batch was committed."""
 
+LAG_UNTOLD = timedelta(seconds=60)
+"""A lag that was known before is waited for so long after the first commit: a batch that is done again tells none."""
+
 HALVED = 5
 """The batches in which the highest lag so far is halved, so that an old peak does not stay usual."""
 
@@ -237,9 +240,16 @@ def _restaffed(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:
 def _calmed(recovery: Recovery, report: AgentReport, now: datetime) -> Recovery:
     """It is over when the lag has been usual for long enough."""
     assert recovery.committed is not None
-    if not _is_usual(report, recovery.usual_lag):
+    waiting = _waiting(report)
+    if waiting is None:
+        is_usual = not recovery.usual_lag or now - recovery.committed >= LAG_UNTOLD
+        told_at = recovery.committed
+    else:
+        is_usual = waiting <= most_usual(recovery.usual_lag) * _arriving(report)
+        told_at = max(report.at, recovery.committed)
+    if not is_usual:
         return replace(recovery, calm_since=None)
-    since = recovery.calm_since or max(report.at, recovery.committed)
+    since = recovery.calm_since or told_at
     is_over = now - since >= CALM and _has_gone_on(report, since)
     return replace(recovery, calm_since=since, caught_up=since if is_over else None)
 
@@ -270,11 +280,6 @@ def _first_commit(report: AgentReport, started: datetime) -> datetime | None:
         return None
     commits = [query.committed_at for query in report.queries if query.committed_at is not None]
     return max((at for at in commits if at > started), default=report.at)
-
-
-def _is_usual(report: AgentReport, usual_lag: float) -> bool:
-    rows = _waiting(report)
-    return rows is None or rows <= most_usual(usual_lag) * _arriving(report)
 
 
 def _lag(report: AgentReport) -> float | None:

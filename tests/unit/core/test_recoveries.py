@@ -170,7 +170,24 @@ def test_a_source_without_offsets_has_caught_up_with_its_first_batch() -> None:
     known = killed()
     for seconds in (20, 31):
         known = known.seen(running(seconds, lag=None, committed=19.0), at(seconds))
-    assert known.past[0].total == 20
+    assert known.past[0].total == 19
+
+
+def test_a_lag_that_is_not_told_again_yet_is_waited_for() -> None:
+    known = lagging(30.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds, lag in ((20, None), (31, None), (40, 900.0), (50, 30.0), (61, 30.0)):
+        assert not known.past
+        known = known.seen(running(seconds, lag=lag, committed=seconds - 1), at(seconds))
+    assert known.past[0].total == 50
+
+
+def test_a_lag_that_is_not_told_any_more_ends_no_recovery_late() -> None:
+    known = lagging(30.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds in (20, 70, 78):
+        known = known.seen(running(seconds, lag=None, committed=19.0), at(seconds))
+        assert not known.past
+    known = known.seen(running(80, lag=None, committed=19.0), at(80))
+    assert known.past[0].total == 19
 
 
 def test_a_driver_that_fails_again_prolongs_the_recovery() -> None:
