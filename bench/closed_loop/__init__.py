@@ -7,7 +7,7 @@
     figures        from a course to what is told of it: time above the bound, recoveries, price
     fitting        from batches to a capacity and an overhead
     calibrating    from measurements to the plant that the lab simulates
-    aiming         what the autoscaler's CPU means in rows
+    usage          what executors take of the CPU: at rest, for rows, while they are new
     simulating     the same run in the lab, as a course
     page           the table: measured, simulated, and their difference
     keeping        the file of all that, and its page; runs of another scene are refused

@@ -7,6 +7,7 @@ Pure arithmetic on courses, the reverse of what `core.simulation` does with thes
     cold          all executors lost: first commit = executors there + cold + the first batch
     driver loss   first commit = downtime + cold + the first batch
     executor loss the batch that it hits, on average at its middle, ends so much later
+    crowding      what the batches after that one take longer is `cold` for one new executor of several
 
 Medians of all runs; what no run has shown keeps the value of `DEFAULTS`.
 """
@@ -17,9 +18,10 @@ from statistics import median
 
 from bench.closed_loop.courses import Course
 from bench.closed_loop.figures import Struck
-from bench.closed_loop.fitting import windows, with_pace
+from bench.closed_loop.fitting import windows, with_pace, with_warming
 from bench.closed_loop.measurements import Measurement
 from bench.closed_loop.scene import DRIVER_KILLED, EXECUTOR_KILLED, EXECUTORS_KILLED, Scene
+from bench.closed_loop.usage import with_usage
 from sluice.core.deciding.situation import Bounds
 from sluice.core.series import NoData
 from sluice.core.simulation.plant import STATELESS, Plant
@@ -29,19 +31,27 @@ DEFAULTS = STATELESS
 SPREAD = 0.1
 """Of the logarithm of outages and starts: less than that of `DEFAULTS`, for the medians are of this machine."""
 
+AFTER = 60.0
+"""Seconds after the loss of an executor in which batches show what its successor costs."""
+
+MOST_CROWDING = 0.99
+
 
 def calibrated(scene: Scene, measured: Sequence[Measurement]) -> Plant | NoData:
     """The plant on which the same runs should look the same."""
     pace = with_pace(_plant(scene), [one for run in measured for one in windows(run.course)])
     if isinstance(pace, NoData):
         return pace
+    pace = with_warming(pace, [run.course for run in measured])
     plant = _with_executors(pace, [found for run in measured for found in arrivals(run.course)])
     plant = replace(
         plant,
         cold=_median(_colds(plant, scene, measured), DEFAULTS.cold),
         executor_loss=_median(_executor_losses(plant, scene, measured), DEFAULTS.executor_loss),
     )
+    plant = replace(plant, crowding=min(_median(_crowdings(plant, measured), 0.0), MOST_CROWDING))
     loss = _median(_driver_losses(plant, scene, measured), DEFAULTS.driver_loss)
+    plant = with_usage(plant, measured)
     # The operator's own restart is measured by nothing here, and lacks only that the loss is noticed.
     return replace(plant, driver_loss=loss, restart=loss)
 
@@ -155,6 +165,26 @@ def _executor_losses(
             yield gap * (struck.executors - 1) / struck.executors - ordinary / 2
 
 
+def _crowdings(plant: Plant, measured: Sequence[Measurement]) -> Iterator[float]:
+    """The share of `cold` that one new executor among others does not cost, by each loss of one."""
+    for run in measured:
+        for struck in run.struck:
+            if struck.fault == EXECUTOR_KILLED and struck.executors > 1 and plant.cold > 0:
+                alone = _delay(plant, run.course, struck) - plant.executor_loss
+                yield (1 - max(0.0, alone) / plant.cold) / (1 - 1 / struck.executors)
+
+
+def _delay(plant: Plant, course: Course, struck: Struck) -> float:
+    """Seconds by which batches were longer in the minute after a failure than of warm executors."""
+    capacity = plant.capacity(struck.executors)
+
+    def total(counter: str) -> float:
+        grown = zip(course.times, course.grown(counter), strict=True)
+        return sum(count for at, count in grown if struck.at < at <= struck.at + AFTER)
+
+    return total("seconds") - plant.overhead * total("batches") - total("rows") / capacity
+
+
 def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[tuple[float, Struck]]:
     """The seconds from each failure of a kind to the first commit of what came after it."""
     for run in measured:
@@ -174,7 +204,8 @@ def _end_of_outage(failed: float, after: Sequence[float]) -> float:
 def _first_batch(plant: Plant, scene: Scene, struck: Struck, gap: float) -> float:
     """Seconds of the first batch after an outage, which takes what has come meanwhile, as far as it may."""
     rows = min(scene.most_rows, scene.rate(struck.at) * (gap + scene.period))
-    return plant.overhead + rows / plant.capacity(max(1, struck.executors))
+    speed = plant.capacity(max(1, struck.executors)) * (1 - plant.slowness)
+    return plant.overhead + rows / speed
 
 
 def _ordinary(plant: Plant, rate: float, executors: int) -> float:

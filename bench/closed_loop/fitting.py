@@ -3,10 +3,15 @@
     seconds = overhead + rows x (1 + contention (n - 1)) / (task rate x busy slots)
 
 by least squares of relative errors, over windows in which n executors did not change and were warm. None of the three
-numbers is negative.
+numbers is negative. Where a batch takes hardly longer than the shortest one, it is making its tasks ready that takes
+the time, and not the rows: those windows say nothing of what executors can do.
+
+An executor that has just begun to work lacks a share of that speed, which fades:
+
+    speed = 1 - slowness x exp(-time since its first batch / warming)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -24,6 +29,20 @@ WARM = 90.0
 """Seconds in which executors must not have changed."""
 
 LEAST_WINDOWS = 4
+
+LONG = 1.5
+"""So many times the shortest batches that were seen is one that the rows make long."""
+
+FULL = 0.9
+"""A batch with so much of the limit of rows has a backlog behind it."""
+
+MEMORABLE = 180.0
+"""Seconds after which an executor is as fast as it will be."""
+
+WARMINGS = tuple(range(10, 125, 5))
+"""Seconds of which the best is taken."""
+
+MOST_SLOWNESS = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +77,9 @@ def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
         return NoData(
             f"{len(found)} windows of warm batches, and at least {LEAST_WINDOWS} must tell"
         )
+    shortest = min(one.seconds / one.batches for one in found)
+    long = [one for one in found if one.seconds >= LONG * shortest * one.batches]
+    found = long if len(long) >= LEAST_WINDOWS else found
     plain = replace(plant, task_rate=1.0, contention=0.0)
     busy = np.array([plain.capacity(one.executors) for one in found])
     rows = np.array([one.rows for one in found])
@@ -75,6 +97,54 @@ def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
         overhead=float(overhead),
         contention=float(hindrance / work),
     )
+
+
+def with_warming(plant: Plant, courses: Iterable[Course]) -> Plant:
+    """The plant with the slowness of new executors that explains the full batches after each start of a driver."""
+    found = [one for course in courses for one in _slow_batches(plant, course)]
+    if len(found) < LEAST_WINDOWS:
+        return plant
+    since = np.array([one.since for one in found])
+    missing = np.array([one.missing for one in found])
+
+    def slowness(warming: float) -> float:
+        fading = np.exp(-since / warming)
+        return float(np.clip(fading @ missing / (fading @ fading), 0, MOST_SLOWNESS))
+
+    def misses(warming: float) -> float:
+        errors = missing - slowness(warming) * np.exp(-since / warming)
+        return float(errors @ errors)
+
+    warming = float(min(WARMINGS, key=misses))
+    return replace(plant, slowness=slowness(warming), warming=warming)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowBatch:
+    """A full batch, so many seconds after the first one of its driver, and the share of its speed that was missing."""
+
+    since: float
+    missing: float
+
+
+def _slow_batches(plant: Plant, course: Course) -> Iterator[SlowBatch]:
+    """Those of drivers whose executors are all as new as they are."""
+    assert plant.most_rows is not None
+    for driver in course.drivers:
+        columns = [growth(counter) for counter in (driver.batches, driver.rows, driver.seconds)]
+        began: float | None = None
+        for place, (batches, rows, seconds) in enumerate(zip(*columns, strict=True)):
+            if not batches:
+                continue
+            at, executors = course.times[place], driver.registered[place]
+            if began is None:
+                began, first = at, executors
+            elif executors != first or at - began > MEMORABLE:
+                break
+            elif executors and rows >= FULL * plant.most_rows * batches:
+                working = seconds - plant.overhead * batches
+                usual = rows / plant.capacity(int(executors))
+                yield SlowBatch(since=at - began - seconds / batches, missing=1 - usual / working)
 
 
 def _not_negative(columns: NDArray[np.float64]) -> list[float]:

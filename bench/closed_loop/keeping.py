@@ -11,7 +11,6 @@ from typing import Any
 
 from bench import report
 from bench.closed_loop import measurements, page, simulating
-from bench.closed_loop.aiming import aimed_utilisation
 from bench.closed_loop.calibrating import calibrated
 from bench.closed_loop.measurements import Measurement
 from bench.closed_loop.page import Pair
@@ -31,8 +30,8 @@ run each under the same load and failures. The same job in the lab stands in bra
 plant is calibrated from all runs of this table, and what is told of the lab is the middle of {seeds} seeds.
 `static` has {largest} executors all the time. `hpa` is a HorizontalPodAutoscaler on the scale subresource by the
 CPU of the executors, which the local cluster looks at every 5 s; {aim}. New executors compile their code, which
-takes several times the CPU of the rows; the lab has none of that, so its `hpa` keeps fewer. `phoebe` and
-`sluice` are policies of the operator and begin with a profile, whose copies count as executors.
+takes several times the CPU of the rows. `phoebe` and `sluice` are policies of the operator and begin with a profile,
+whose copies count as executors.
 
 Time above the bound is the share of windows of 10 s in which less than {share:.0%} of the committed rows were within
 it, or in which nothing was committed for longer than that. A recovery lasts from the failure to the first moment after
@@ -122,7 +121,7 @@ def _pair(kept: Kept, run: Measurement, plant: Plant | NoData) -> Pair:
     entry = Entry(
         contender=run.contender,
         struck=run.struck,
-        utilisation=aimed_utilisation(plant, scene, run.aim, kept.runs.values()),
+        utilisation=scene.utilisation,
         profile=run.profile,
     )
     return Pair(measured=run, found=found, lab=simulating.predicted(scene, plant, entry))

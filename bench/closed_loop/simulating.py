@@ -57,7 +57,7 @@ REST = 30.0
 class Entry:
     """Who runs in the lab, with what was found out about it elsewhere.
 
-    `utilisation` is the share of the capacity at which the autoscaler aims; `struck` are the failures.
+    `utilisation` is the share of a busy executor's CPU at which the autoscaler aims; `struck` are the failures.
     """
 
     contender: str

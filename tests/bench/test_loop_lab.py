@@ -1,12 +1,13 @@
 """The lab beside the cluster: a plant from what was measured, and the same run on it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from bench.closed_loop import aiming, calibrating, fitting, simulating
-from bench.closed_loop.courses import Samples
+from bench.closed_loop import calibrating, fitting, simulating, usage
+from bench.closed_loop.courses import DriverCourse, Samples
 from bench.closed_loop.figures import Figures, Profiled, Struck
 from bench.closed_loop.measurements import Cpu, Measurement
 from bench.closed_loop.scene import Scene
@@ -122,6 +123,35 @@ def test_of_one_number_of_executors_a_capacity_is_told_and_no_contention(executo
     )
 
 
+def test_batches_that_are_hardly_longer_than_the_shortest_say_nothing_of_the_rows() -> None:
+    # To make its tasks ready takes a second, whatever the rows: 1 + 0.0005 x rows, but 0.5 + 0.002 x rows from 1 s on.
+    few = [
+        fitting.Window(executors=6, batches=10, rows=10 * rows, seconds=10 * (1 + 0.0005 * rows))
+        for rows in (100, 150, 200, 250, 300)
+    ]
+    many = [
+        fitting.Window(executors=6, batches=10, rows=10 * rows, seconds=10 * (0.5 + 0.002 * rows))
+        for rows in (800, 1200, 2000, 3000)
+    ]
+    found = fitting.with_pace(CALM, few * 10 + many)
+    assert not isinstance(found, NoData)
+    assert found.capacity(6) == pytest.approx(500, rel=0.02)
+    assert found.overhead == pytest.approx(0.5, abs=0.02)
+
+
+def test_calibration_finds_how_slow_new_executors_are_and_what_one_among_others_costs() -> None:
+    slow = replace(
+        CALM, contention=0.0, cold=15.0, crowding=0.8, slowness=0.5, warming=40.0, executor_loss=2.0
+    )
+    scene = replace(SHORT, history=90_000)
+    found = calibrating.calibrated(scene, [from_the_lab(scene, slow, "static")])
+    assert not isinstance(found, NoData)
+    assert found.slowness == pytest.approx(0.5, abs=0.1)
+    assert found.warming == pytest.approx(40, abs=10)
+    assert found.cold == pytest.approx(15, abs=4)
+    assert found.crowding > 0.6
+
+
 def test_too_few_batches_make_no_plant() -> None:
     found = calibrating.calibrated(SCENE, [])
     assert isinstance(found, NoData)
@@ -225,34 +255,59 @@ def test_the_pause_that_the_job_declares_is_known_as_to_the_operator() -> None:
     assert run.scenario.experience.models.downtimes.pause == declared < 2
 
 
-def with_cpu(aim: float, millicores: float, per_row: float) -> Measurement:
-    """An autoscaled run of six executors, each of which takes so much at rest, and so much for a row per second."""
+def with_cpu(per_row: float, millicores: float) -> Measurement:
+    """A run of six executors, each of which takes so much at rest, and so much for a row per second."""
     cpu = tuple(
-        Cpu(at=at, executors=6, millicores=millicores + per_row * SCENE.rate(at) / 6)
+        Cpu(at=at, executors=6, millicores=millicores + per_row * SCENE.rate(at - 30) / 6)
         for at in range(180, 2400, 60)
     )
-    return measurement("hpa", aim=aim, saturated=aim / 0.8, cpu=cpu)
+    busy = millicores + per_row * CALM.capacity(6) / 6
+    return measurement("hpa", saturated=busy, cpu=cpu)
 
 
-def test_an_aim_in_millicores_is_the_load_at_which_executors_take_them() -> None:
-    # At 40 of 110 rows/s an executor takes 10 + 40 x 0.2 = 18 millicores.
-    found = aiming.aimed_utilisation(CALM, SCENE, 18, [with_cpu(18, 10, 0.2)])
-    assert found == pytest.approx(40 / 110, rel=0.01)
+def test_the_cpu_of_executors_at_rest_is_told_from_that_of_their_work() -> None:
+    found = usage.with_usage(CALM, [with_cpu(0.2, 10)])
+    assert found.resting == pytest.approx(10 / (10 + 0.2 * 100), abs=0.02)
+    assert found.compiling == pytest.approx(0, abs=0.05)
 
 
-def test_without_samples_the_aim_is_the_share_of_the_capacity_that_it_is_of_the_cpu() -> None:
-    assert aiming.aimed_utilisation(CALM, SCENE, 18, [measurement("hpa", aim=18.0)]) == 0.8
-    assert aiming.aimed_utilisation(CALM, SCENE, None, [with_cpu(18, 10, 0.2)]) == 0.8
+def test_the_cpu_that_new_executors_take_beside_their_work_is_found() -> None:
+    wild = replace(CALM, resting=0.4, compiling=3.0, warming=60.0)
+    course = replace(steady(), drivers=(_joined_at(600.0),))
+    cpu = tuple(
+        Cpu(at=at, executors=6, millicores=100 * _cpu(wild, at)) for at in range(180, 2400, 60)
+    )
+    run = measurement("hpa", course=course, saturated=100.0, cpu=cpu)
+    found = usage.with_usage(replace(wild, resting=0.0, compiling=0.0), [run])
+    assert found.resting == pytest.approx(0.4, abs=0.05)
+    assert found.compiling == pytest.approx(3.0, rel=0.1)
 
 
-def test_runs_of_others_say_what_the_autoscalers_own_does_not() -> None:
-    runs = [measurement("hpa", aim=18.0), replace(with_cpu(0, 10, 0.2), contender="static")]
-    found = aiming.aimed_utilisation(CALM, SCENE, 18, runs)
-    assert found == pytest.approx(40 / 110, rel=0.01)
+def _joined_at(moment: float) -> DriverCourse:
+    """A driver that has no executors from a moment on for two samples, and then six new ones."""
+    course = steady()
+    (driver,) = course.drivers
+    gone = {moment, moment + course.step}
+    return replace(
+        driver,
+        registered=tuple(0.0 if at in gone else 6.0 for at in course.times),
+    )
 
 
-def test_the_cpu_of_executors_that_have_just_come_says_nothing_of_the_aim() -> None:
-    run = with_cpu(18, 10, 0.2)
-    wild = tuple(replace(one, executors=5, millicores=900.0) for one in run.cpu[::2])
-    found = aiming.aimed_utilisation(CALM, SCENE, 18, [replace(run, cpu=(*run.cpu[1::2], *wild))])
-    assert found == pytest.approx(40 / 110, rel=0.01)
+def _cpu(plant: Plant, at: float) -> float:
+    """The share that six executors take, which were new at 610 s, and long before."""
+    work = SCENE.rate(at - 30) / plant.capacity(6)
+    since = at - 610 if at >= 610 else at + 60
+    newness = math.exp(-since / plant.warming)
+    return plant.resting + (1 - plant.resting) * work + plant.compiling * newness
+
+
+def test_without_the_cpu_of_a_busy_executor_no_share_is_told() -> None:
+    assert usage.with_usage(CALM, [replace(with_cpu(0.2, 10), saturated=None)]) == CALM
+
+
+def test_of_a_chosen_change_the_newest_executors_leave_and_of_a_loss_the_oldest() -> None:
+    began = [0.0, 10.0, 20.0]
+    assert usage.present(began, 50.0, 2, is_chosen=True) == [0.0, 10.0]
+    assert usage.present(began, 50.0, 2, is_chosen=False) == [10.0, 20.0]
+    assert usage.present(began, 50.0, 4, is_chosen=True) == [*began, 50.0]

@@ -153,6 +153,54 @@ def test_a_new_executor_works_after_its_start_and_its_first_batch_is_cold() -> N
     assert cold[0].seconds > 8
 
 
+def cold_batch(executors: int, **changes: float) -> float:
+    """Seconds of the first batch on executors of which so many are new, of eight."""
+    running = job(plant(cold=8.0, overhead=0.5, **changes), 800, 8 - executors)
+    running.advance(600)
+    running.rescale(8, Path.LIVE)
+    running.advance(700)
+    (cold,) = (batch for batch in running.batches if batch.cold and batch.start > 600)
+    return cold.seconds
+
+
+def test_where_processors_are_shared_one_new_executor_is_ready_sooner_than_many() -> None:
+    assert cold_batch(1) == pytest.approx(cold_batch(6), abs=0.2), "each has its own"
+    one, many = cold_batch(1, crowding=0.8), cold_batch(6, crowding=0.8)
+    assert many - one == pytest.approx(8 * 0.8 * 5 / 8, abs=0.2)
+
+
+def test_those_that_come_one_after_the_other_wait_for_each_other_too() -> None:
+    found = plant(cold=20.0, crowding=0.9, start=5.0, spread=0.1, overhead=0.5)
+    running = job(found, 800, 4, failures=[Failure(at=500, loss=Loss.EXECUTOR)] * 4)
+    running.advance(600)
+    first = next(batch for batch in running.batches if batch.end > 500)
+    assert first.executors > 1
+    assert first.seconds > 15
+
+
+def test_new_executors_are_slow_at_first_and_so_is_their_first_batch() -> None:
+    found = plant(slowness=0.5, warming=60.0, most_rows=4000, overhead=0.0)
+    running = job(found, 100_000, 4)
+    running.advance(600)
+    first, second, *_, last = running.batches
+    assert first.seconds == pytest.approx(2.0)
+    assert second.seconds == pytest.approx(2.0), "it fades from the end of the first batch on"
+    later = next(batch for batch in running.batches if batch.start >= first.end + 60)
+    assert later.seconds == pytest.approx(1 / (1 - 0.5 / math.e), rel=0.02)
+    assert last.seconds == pytest.approx(1.0, rel=0.01)
+
+
+def test_executors_take_cpu_at_rest_and_more_while_they_are_new() -> None:
+    running = job(plant(resting=0.4, compiling=2.0, warming=50.0), 1000, 2)
+    running.advance(600)
+    assert running.cpu(0.5) == pytest.approx(0.4 + 0.6 * 0.5, abs=0.001)
+    running.rescale(4, Path.LIVE)
+    running.advance(611)
+    assert running.cpu(0.5) == pytest.approx(0.7 + 2.0 * 2 / 4, rel=0.02)
+    running.advance(1190)
+    assert running.cpu(0.5) == pytest.approx(0.7, abs=0.001)
+
+
 def test_new_executors_take_over_what_waits_of_a_long_batch() -> None:
     running = job(plant(most_rows=200_000, overhead=0.0), 100_000, 1)
     running.advance(60)

@@ -108,6 +108,11 @@ def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> Non
         (["run", "--plant", "phoebe:peak=0"], "phoebe:peak: '0': write a number that is positive"),
         (["run", "--plant", "phoebe:tasks=2.5"], "phoebe:tasks: '2.5': write a whole number"),
         (["run", "--plant", "phoebe:restart=soon"], "'soon': write a number that is not negative"),
+        (
+            ["run", "--plant", "phoebe:slowness=1"],
+            "'1': write a number that is not negative, and l",
+        ),
+        (["run", "--plant", "phoebe:warming=0"], "'0': write a number that is positive"),
         (["run", "--plant", "phoebe:smallest=30"], "phoebe:smallest: '30': the others are 2 to 24"),
         (["run", "--plant", "phoebe:live=1"], "phoebe:live: '1': write yes or no"),
         (["run", "--trace", "nowhere.csv"], "trace: 'nowhere.csv': choose reporting, tuning"),

@@ -18,7 +18,21 @@ BOUNDS = ("smallest", "largest")
 COUNTS = frozenset({*BOUNDS, "cores", "tasks"})
 """What is a whole number, and at least 1."""
 
-POSITIVE = frozenset({"peak", "latency", "recovery", "task_rate", "most_rows", "scrape_interval"})
+POSITIVE = frozenset(
+    {
+        "peak",
+        "latency",
+        "recovery",
+        "task_rate",
+        "most_rows",
+        "scrape_interval",
+        "spreading",
+        "warming",
+    }
+)
+
+SHARES = frozenset({"unevenness", "crowding", "slowness", "resting"})
+"""What is less than all."""
 
 UNCHANGEABLE = frozenset({"name", "bounds"})
 
@@ -73,7 +87,10 @@ def _number(plant: str, name: str, text: str) -> float | bool:
         if number >= 1 and number.is_integer():
             return int(number)
         raise InvalidSpec([Problem(f"{plant}:{name}", text, "write a whole number from 1 on")])
-    if 0 < number < math.inf or (number == 0 and name not in POSITIVE):
+    most = 1 if name in SHARES else math.inf
+    if 0 < number < most or (number == 0 and name not in POSITIVE):
         return number
     kind = "positive" if name in POSITIVE else "not negative"
+    if name in SHARES:
+        kind += ", and less than 1"
     raise InvalidSpec([Problem(f"{plant}:{name}", text, f"write a number that is {kind}")])

@@ -15,12 +15,13 @@ from sluice.core.simulation.plant import Plant
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Executor:
-    """From when it is paid for, when it can work, whether it joined others, and whether it has worked."""
+    """From when it is paid for and can work, whether it joined others, has worked, and when its first batch ended."""
 
     billed_from: float
     ready: float
     joined: bool
     worked: bool = False
+    proven: float | None = None
 
 
 @dataclass
@@ -108,11 +109,31 @@ class Executors:
         share = sum(self._share(executor, now) for executor in working)
         return self.plant.capacity(len(working), share * self.plant.cores)
 
+    def cpu(self, work: float, now: float) -> float:
+        """The processors' share that they take, of that of busy ones, when so much of their capacity is used."""
+        working = self.ready(now)
+        newness = sum(self._newness(executor, now) for executor in working) / len(working)
+        resting = self.plant.resting
+        return resting + (1 - resting) * work + self.plant.compiling * newness
+
     def _share(self, executor: Executor, now: float) -> float:
+        return self._spread(executor, now) * self._speed(executor, now)
+
+    def _spread(self, executor: Executor, now: float) -> float:
+        """Of its part of the work, what it gets."""
         if not executor.joined:
             return 1.0
         since = max(0.0, now - executor.ready)
         return 1.0 - self.plant.unevenness * math.exp(-since / self.plant.spreading)
+
+    def _speed(self, executor: Executor, now: float) -> float:
+        """Of the speed that it will have."""
+        return 1.0 - self.plant.slowness * self._newness(executor, now)
+
+    def _newness(self, executor: Executor, now: float) -> float:
+        """How much of its warming is still to come."""
+        since = 0.0 if executor.proven is None else now - executor.proven
+        return math.exp(-since / self.plant.warming)
 
     def _let_go(self, gone: Sequence[Executor], end: float) -> None:
         self.spent += sum(max(0.0, end - executor.billed_from) for executor in gone)

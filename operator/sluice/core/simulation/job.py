@@ -127,6 +127,10 @@ class SimulatedJob:
             return self._worked
         return self._worked + self._work * (self.now - self._batch.start) / self._batch.seconds
 
+    def cpu(self, work: float) -> float:
+        """The share of their processors that executors take now, which work for such a share of the time."""
+        return self._executors.cpu(work, self.now)
+
     @property
     def lag(self) -> float:
         """Rows that have arrived and are not committed."""
@@ -221,7 +225,7 @@ class SimulatedJob:
         capacity = self._executors.capacity(working, self.now)
         seconds = self.plant.overhead + (rows + self._replay) / capacity
         seconds *= self._chance.factor(self.plant.noise)
-        seconds += self._reload + (self._warming(new) if new else 0.0)
+        seconds += self._reload + (self._warming(working) if new else 0.0)
         self._work = (rows + self._replay) / self.plant.task_rate
         self._replay = self._reload = 0.0
         return seconds
@@ -231,7 +235,7 @@ class SimulatedJob:
         self._looked = self.now
         everyone = self._executors.ready(self.now)
         left = batch.end - self.now
-        rest = max(left / self._speed_up(everyone), self._warming(_new_share(everyone)))
+        rest = max(left / self._speed_up(everyone), self._warming(everyone))
         if rest >= left:
             return batch
         self._work_on(everyone)
@@ -250,15 +254,19 @@ class SimulatedJob:
         now = self._executors.capacity(self._working, self.now)
         return self._executors.capacity(working, self.now) / now
 
-    def _warming(self, new: float) -> float:
+    def _warming(self, working: Sequence[Executor]) -> float:
         """The seconds that the first tasks on new executors take longer, and their share of the state."""
-        return self._chance.duration(self.plant.cold) + self.plant.state_reload * new
+        cold = sum(executor.proven is None for executor in working) / len(working)
+        seconds = self._chance.duration(self.plant.cold) * (1 - self.plant.crowding * (1 - cold))
+        return seconds + self.plant.state_reload * _new_share(working)
 
     def _commit(self, batch: Batch) -> None:
         self.batches.append(batch)
         self._worked += self._work
         self.committed = batch.upto
         self._batch = None
+        for executor in self._working:
+            executor.proven = self.now if executor.proven is None else executor.proven
         self._next_start = max(self.now, batch.start + self.plant.period)
         at, _ = self._checkpointed
         if self.now - at >= self.plant.checkpoint:

@@ -76,7 +76,8 @@ class Metrics:
         slots = self.job.ready * self.job.plant.cores
         if before is None or not slots:
             return NoData("no executor was there for two scrapes")
-        return min(1.0, (counters[3] - before[3]) / (counters[0] - before[0]) / slots)
+        work = (counters[3] - before[3]) / (counters[0] - before[0]) / slots
+        return self.job.cpu(min(1.0, work))
 
     def _busy(self, before: tuple[float, ...] | None, now: float) -> Measured:
         if before is None:

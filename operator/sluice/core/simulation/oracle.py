@@ -30,6 +30,7 @@ def ideal(plant: Plant) -> Plant:
         pending=0.0,
         start=0.0,
         cold=0.0,
+        slowness=0.0,
         unevenness=0.0,
         state_reload=0.0,
         decommissioning=0.0,

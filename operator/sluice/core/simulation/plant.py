@@ -53,6 +53,16 @@ class Plant:
     """From there until the executor has registered."""
     cold: float = 8.0
     """That the first batch on new executors takes longer."""
+    crowding: float = 0.0
+    """The share of that for which they wait for each other, where all share few processors: one alone is sooner."""
+    slowness: float = 0.0
+    """The share of its speed that an executor lacks after its first batch: what it runs is compiled step by step."""
+    warming: float = 40.0
+    """Until that has fallen to a third."""
+    resting: float = 0.0
+    """The share of the CPU of a busy executor that it takes without work, too."""
+    compiling: float = 0.0
+    """The CPU that a new executor takes beside that, as a multiple of that of a busy one; it fades as slowness does."""
     unevenness: float = 0.0
     """The share of its work that an executor does not get at first when it joins others."""
     spreading: float = 240.0
