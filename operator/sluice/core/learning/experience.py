@@ -3,18 +3,21 @@
     overhead    the seconds that a batch takes without rows: what batches of different sizes have in common
     capacity    rows per second beyond the overhead, of warm batches that work on their rows for long enough to tell
     latency     while nothing has changed for a while
-    downtime    from the loss until the next batch begins, and what that batch takes longer than its rows explain
+    downtime    from the loss until the next batch begins, and what that batch and those after it take longer than their
+                rows explain, until one is as fast as usual
 
 A batch tells the capacity even of a job that is not saturated, because its rows and its length are known. The first
-batch on cold executors tells nothing of it; what it takes longer is part of the outage that made them cold.
+batch on cold executors tells nothing of it, nor do the slower and slower ones of a minute in which code is compiled:
+what they take longer is part of the outage that made executors cold.
 
-The newest driver's first batch is remembered, because it foretells what the next one's takes longer. Of a job that
+The newest driver's early batches are remembered, because they foretell what the next one's take longer. Of a job that
 starts for the first time, nobody knows its capacity at that moment: how much longer that was, is asked later, by what
 is known then.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
@@ -39,29 +42,47 @@ UNEXPECTED = 1.25
 SETTLING = 180.0
 """Seconds after which a change of executors is over."""
 
+MOST_EARLY = 16
+"""Batches of a new driver that are remembered."""
+
 NOTICED = 1.0
 """Seconds; a shorter outage is not told from noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """What made a job stop, when, and the seconds that batches took longer since then."""
+    """What made a job stop, when, and the seconds that batches took longer since then.
+
+    `away` are the seconds until a batch began again, which alone took `first` longer; None if none did yet.
+    """
 
     cause: Cause
     at: float
     excess: float = 0.0
+    away: float | None = None
+    first: float = 0.0
 
     @property
     def is_complete(self) -> bool:
         """Whether no batch ran at all."""
         return self.cause in (Cause.DRIVER_LOSS, Cause.RESCALE_RESTART)
 
+    def goes_on(self, cause: Cause) -> bool:
+        """Whether what happens now is part of this one."""
+        return self.is_complete and self.away is None and cause is not Cause.DRIVER_LOSS
+
+    def resumed(self, batch: BatchReport, excess: float) -> "Outage":
+        """With a batch that ran after it."""
+        if self.away is not None or not self.is_complete:
+            return replace(self, excess=self.excess + excess)
+        return replace(self, away=batch.start - self.at, first=excess, excess=excess)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
     """What was learned so far, and what it needs to go on.
 
-    `first` is the first batch with rows of the newest driver that is known to have had one.
+    `early` are the first batches with rows of the newest driver that is known to have had one.
     """
 
     models: Models = field(default_factory=Models)
@@ -69,21 +90,24 @@ class Experience:
     remembered: tuple[BatchReport, ...] = ()
     pending: tuple[BatchReport, ...] = ()
     outage: Outage | None = None
-    first: BatchReport | None = None
+    early: tuple[BatchReport, ...] = ()
     latency_at: float = 0.0
 
     def with_outage(self, cause: Cause, at: float) -> "Experience":
         """Something made the job stop. Within an outage it is part of that, but a lost driver begins it anew."""
-        if self.outage and self.outage.is_complete and cause is not Cause.DRIVER_LOSS:
+        if self.outage and self.outage.goes_on(cause):
             return self
-        return replace(self, outage=Outage(cause=cause, at=at), pending=())
+        # One after which batches ran already is over, though they may have become still faster.
+        found = self if self.outage is None else self._given_up(self.outage)
+        return replace(found, outage=Outage(cause=cause, at=at), pending=())
 
     def with_start(self, start: Start, batches: Sequence[BatchReport]) -> "Experience":
         """How the newest driver began, and its batches since the last time."""
-        told = batches if self.first is None else (self.first, *batches)
-        own = (batch for batch in told if batch.start >= start.began and batch.rows > 0)
+        told = (*self.early, *batches)
+        own = [batch for batch in told if batch.start >= start.began and batch.rows > 0]
         found = self._with_downtimes(self.models.downtimes.with_start(start.seconds))
-        return replace(found, first=next(own, self.first))
+        early = [batch for batch in own if batch.start - own[0].start <= SETTLING]
+        return replace(found, early=tuple(early[:MOST_EARLY]) or self.early)
 
     def with_pause(self, seconds: float) -> "Experience":
         """The pause after which a driver that was lost is started again."""
@@ -104,7 +128,7 @@ class Experience:
         return replace(self, models=replace(self.models, latency=latency), latency_at=now)
 
     def models_now(self) -> Models:
-        """The models, with what the first batch of the newest driver tells by what is known now."""
+        """The models, with what the early batches of the newest driver tell by what is known now."""
         downtimes = self.models.downtimes.with_excess(self._excess_of_start())
         return replace(self.models, downtimes=downtimes)
 
@@ -119,21 +143,30 @@ class Experience:
 
     def _excess_of_start(self) -> float | None:
         """None is not known: nobody saw the first one."""
-        if self.first is None or not self.first.cold:
+        if not self.early or not self.early[0].cold:
             return None
-        expected = self.expected(self.first, self.models.capacity.fitted())
+        capacity = self.models.capacity.fitted()
+        first, *others = self.early
+        expected = self.expected(first, capacity)
         # Of a large backlog, what may be noise in what its rows explain is more than there is to tell.
         if isinstance(expected, NoData) or (UNEXPECTED - 1) * expected > FIRST_BATCH:
             return None
-        return _excess(self.first, expected)
+        warm = (batch for batch in others if not batch.cold)
+        excesses = [_excess(batch, self.expected(batch, capacity)) for batch in warm]
+        slow = list(takewhile(bool, excesses))
+        # If they never became as fast as usual, it is not the start that made them slow.
+        return _excess(first, expected) + (sum(slow) if len(slow) < len(excesses) else 0.0)
 
     def _with_outage_of(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         found, capacity = self, self.models.capacity.fitted()
         for batch in batches:
             found = found._held_up(batch, capacity)
         outage = found.outage
-        if outage is None or outage.is_complete:
+        if outage is None:
             return found
+        if outage.is_complete:
+            is_over = outage.away is not None and now - outage.at - outage.away > SETTLING
+            return found._given_up(outage) if is_over else found
         is_over = now - outage.at > SETTLING
         if isinstance(capacity, NoData):
             # Nobody knows how long the batches should have taken: the first warm ones begin to teach it.
@@ -146,11 +179,18 @@ class Experience:
         if outage is None or batch.end <= outage.at:
             return self
         excess = _excess(batch, self.expected(batch, capacity))
-        if not outage.is_complete:
-            return replace(self, outage=replace(outage, excess=outage.excess + excess))
-        if batch.start < outage.at:
+        if outage.is_complete and batch.start < outage.at:
             return self
-        return self._closed(outage, batch.start - outage.at + excess)
+        resumed = outage.resumed(batch, excess)
+        if resumed.away is not None and not excess:
+            return self._closed(resumed, resumed.away + resumed.excess)
+        return replace(self, outage=resumed)
+
+    def _given_up(self, outage: Outage) -> "Experience":
+        """Batches that never became as fast as usual are not slow because of the outage, but for the first one."""
+        if outage.away is None:
+            return replace(self, outage=None)
+        return self._closed(outage, outage.away + outage.first)
 
     def _closed(self, outage: Outage, seconds: float) -> "Experience":
         downtimes = self.models.downtimes.with_observation(outage.cause, max(NOTICED, seconds))

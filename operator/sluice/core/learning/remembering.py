@@ -22,7 +22,7 @@ VERSION = 1
 
 def memory_of(watcher: Watcher) -> Data:
     """Plain data for `recalled`."""
-    models, first = compacted_models(watcher.experience.models), watcher.experience.first
+    models = compacted_models(watcher.experience.models)
     return sealed(
         "Memory",
         VERSION,
@@ -30,7 +30,7 @@ def memory_of(watcher: Watcher) -> Data:
         latency=models.latency.to_data(),
         downtimes=models.downtimes.to_data(),
         overhead=watcher.experience.overhead,
-        first=None if first is None else asdict(first),
+        early=[asdict(batch) for batch in watcher.experience.early],
         wishes=[[wish.at, wish.executors, int(wish.applied)] for wish in watcher.wishes],
         notes=dict(watcher.notes),
         rescaled_at=watcher.rescaled_at,
@@ -54,7 +54,7 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
                 models=models,
                 overhead=_quantity(stored["overhead"]),
                 # Releases that learned nothing from it kept none.
-                first=_batch(stored.get("first")),
+                early=tuple(map(_batch, stored.get("early", ()))),
             ),
             wishes=[
                 Wish(at=float(at), executors=int(count), applied=bool(applied))
@@ -69,9 +69,7 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
         )
 
 
-def _batch(stored: Any) -> BatchReport | None:
-    if stored is None:
-        return None
+def _batch(stored: Any) -> BatchReport:
     return BatchReport(
         start=_quantity(stored["start"]),
         seconds=_quantity(stored["seconds"]),

@@ -132,9 +132,51 @@ def test_cold_batches_tell_nothing() -> None:
 def test_a_downtime_is_until_the_next_batch_and_what_that_takes_longer() -> None:
     known = Experience().with_batches(steady(), now=1200)
     lost = known.with_outage(Cause.DRIVER_LOSS, 1210.0)
-    found = lost.with_batches([report(1270.0, 4000, cold=8.0)], now=1290)
+    found = lost.with_batches([report(1270.0, 4000, cold=8.0), report(1283.0, 4000)], now=1290)
     (downtime,) = found.models.downtimes.of(Cause.DRIVER_LOSS).observed
     assert downtime == pytest.approx(60 + 8, rel=0.02)
+
+
+KNOWN = Models(capacity=CapacityModel(points=((2, 500.0), (4, 1000.0), (8, 2000.0))))
+
+
+def slow(start: float, seconds: float) -> BatchReport:
+    """A batch on executors that have worked, and still take so much longer than they will."""
+    return replace(report(start, 4000, cold=seconds), cold=False)
+
+
+def lost_at_1000() -> Experience:
+    """A job of which all is known but how long it is away, whose driver is lost."""
+    return Experience(models=KNOWN, overhead=0.5).with_outage(Cause.DRIVER_LOSS, 1000.0)
+
+
+def downtimes(experience: Experience) -> tuple[float, ...]:
+    return experience.models.downtimes.of(Cause.DRIVER_LOSS).observed
+
+
+def test_what_batches_take_longer_until_one_is_as_fast_as_usual_is_part_of_the_downtime() -> None:
+    early = [report(1060.0, 4000, cold=20.0), slow(1085.0, 4.0), slow(1094.0, 2.0)]
+    begun = lost_at_1000().with_batches(early, now=1101)
+    assert not downtimes(begun)
+    found = begun.with_batches([report(1101.0, 4000), slow(1106.0, 9.0)], now=1120)
+    assert downtimes(found) == pytest.approx((60 + 20 + 4 + 2,))
+    assert found.outage is None
+
+
+def test_of_batches_that_stay_slow_only_the_first_one_is_part_of_the_downtime() -> None:
+    known = lost_at_1000().with_batches([report(1060.0, 4000, cold=20.0)], now=1090)
+    for start in range(1100, 1240, 10):
+        known = known.with_batches([slow(start, 4.0)], now=start + 9.0)
+        assert not downtimes(known)
+    assert downtimes(known.with_batches([], now=1241.0)) == pytest.approx((60 + 20,))
+
+
+def test_what_happens_while_batches_are_still_slow_is_another_outage() -> None:
+    known = lost_at_1000().with_batches([report(1060.0, 4000, cold=20.0)], now=1085)
+    again = known.with_outage(Cause.RESCALE_LIVE, 1090.0)
+    assert downtimes(again) == pytest.approx((60 + 20,))
+    assert again.outage is not None
+    assert again.outage.cause is Cause.RESCALE_LIVE
 
 
 def test_a_rescale_within_an_outage_is_part_of_it() -> None:
@@ -153,9 +195,6 @@ def test_a_driver_that_is_lost_in_a_restart_begins_the_outage_anew() -> None:
     assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
 
 
-KNOWN = Models(capacity=CapacityModel(points=((2, 500.0), (4, 1000.0), (8, 2000.0))))
-
-
 def began(at: float, *batches: BatchReport, known: Experience | None = None) -> Experience:
     """What is known when a driver took 20 s to its first query, and told of these batches."""
     before = known or Experience(models=KNOWN, overhead=0.5)
@@ -171,6 +210,14 @@ def test_a_first_batch_foretells_how_much_longer_the_next_one_takes() -> None:
     found = began(0.0, report(19.0, 4000, cold=15.0), report(39.0, 4000))
     assert found.models_now().downtimes.start == 20.0
     assert excess(found) == pytest.approx(15)
+
+
+def test_the_slow_batches_after_the_first_one_foretell_it_too() -> None:
+    early = [report(19.0, 4000, cold=15.0), slow(40.0, 3.0), slow(48.0, 2.0)]
+    found = began(0.0, *early)
+    assert excess(found) == pytest.approx(15), "they may stay so"
+    usual, one_day = report(55.0, 4000), slow(60.0, 50.0)
+    assert excess(began(0.0, usual, one_day, known=found)) == pytest.approx(15 + 3 + 2)
 
 
 def test_of_a_job_that_starts_for_the_first_time_it_is_told_as_soon_as_the_capacity_is_known() -> (
@@ -226,7 +273,8 @@ def test_a_loss_that_was_seen_has_its_first_batch_in_it_once() -> None:
     known = began(0.0, report(19.0, 4000, cold=15.0))
     lost = known.with_outage(Cause.DRIVER_LOSS, 1000.0)
     batch = report(1060.0, 4000, cold=15.0)
-    found = began(1039.0, batch, known=lost).with_batches([batch], now=1090.0)
+    usual = report(1080.0, 4000)
+    found = began(1039.0, batch, usual, known=lost).with_batches([batch, usual], now=1090.0)
     learned = found.models_now().downtimes.of(Cause.DRIVER_LOSS)
     assert learned.observed == pytest.approx((60 + 15,))
     assert learned.quantile(0.5) == pytest.approx(60 + 15)

@@ -39,16 +39,16 @@ def test_what_was_stored_is_recalled() -> None:
     assert memory_of(recalled(stored(), TERMS, 2, 0.0)) == stored()
 
 
-def test_a_start_its_first_batch_and_the_pause_before_it_are_remembered() -> None:
+def test_a_start_its_early_batches_and_the_pause_before_it_are_remembered() -> None:
     again = recalled(stored(started()), TERMS, 2, 0.0).experience
     assert again.models.downtimes == started().models.downtimes
-    assert again.first == FIRST
+    assert again.early == (FIRST,)
 
 
-def test_what_a_release_stored_that_knew_of_no_first_batch_is_recalled() -> None:
+def test_what_a_release_stored_that_knew_of_no_early_batches_is_recalled() -> None:
     memory = stored(started())
-    del memory["first"]
-    assert recalled(memory, TERMS, 2, 0.0).experience == replace(started(), first=None)
+    del memory["early"]
+    assert recalled(memory, TERMS, 2, 0.0).experience == replace(started(), early=())
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_what_a_release_stored_that_knew_of_no_first_batch_is_recalled() -> None
     [{"seconds": -1.0}, {"rows": math.nan}, {"start": "soon"}, {"executors": None}],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_a_first_batch_that_cannot_be_is_learned_anew(wrong: dict[str, Any]) -> None:
+def test_an_early_batch_that_cannot_be_is_learned_anew(wrong: dict[str, Any]) -> None:
     memory = stored(started())
-    memory["first"] |= wrong
+    memory["early"][0] |= wrong
     with pytest.raises(CorruptState):
         recalled(memory, TERMS, 2, 0.0)
 
