@@ -92,14 +92,15 @@ def _measured(number: Measured) -> Measured:
 def _history(history: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """Points of the past in their order; what lies in the future was measured by another clock."""
     known = {
-        round(at, 1): rounded(rate)
+        round(at, 1): rate
         for at, rate in history
         if -math.inf < at <= 0 and 0 <= rate < math.inf
     }
     points = sorted(known.items())
     older = [point for point in points if point[0] < -RECENT]
     recent = points[len(older) :]
-    return (*thinned(older, MOST_OLDER), *thinned(recent, MOST_RECENT))
+    kept = (*thinned(older, MOST_OLDER), *thinned(recent, MOST_RECENT))
+    return tuple((at, rounded(rate)) for at, rate in kept)
 
 
 def _forecast(forecast: Forecast | NoData) -> Forecast | NoData:

@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from statistics import fmean, median
 
 from sluice.core.modelling.estimates import Estimate, conformal_error
@@ -112,20 +113,7 @@ class CapacityModel:
 
     def fitted(self) -> Capacity | NoData:
         """The capacity at any number of executors."""
-        if not self.points:
-            return NoData("no capacity has been measured yet: profile the job")
-        rates = _by_executors(self.points)
-        medians = sorted((executors, median(found)) for executors, found in rates.items())
-        curve = _best_curve(medians, self.slots)
-        if curve is None:
-            return NoData(_contradiction(medians))
-        return Capacity(
-            curve=curve,
-            error=_error(rates, medians, curve),
-            smallest=medians[0][0],
-            largest=medians[-1][0],
-            observations=len(self.points),
-        )
+        return _fitted(self.slots, self.points)
 
     def to_data(self) -> Data:
         """Plain data for `from_data`."""
@@ -142,6 +130,25 @@ def from_data(data: object) -> CapacityModel:
         tasks = fields["tasks"]
         slots = Slots(cores=_count(fields["cores"]), tasks=None if tasks is None else _count(tasks))
         return CapacityModel(slots=slots, points=points[-MEMORY:])
+
+
+@lru_cache(maxsize=128)
+def _fitted(slots: Slots, points: tuple[tuple[int, float], ...]) -> Capacity | NoData:
+    """Remembered, because a job asks for it several times a minute, and its points change once in several minutes."""
+    if not points:
+        return NoData("no capacity has been measured yet: profile the job")
+    rates = _by_executors(points)
+    medians = sorted((executors, median(found)) for executors, found in rates.items())
+    curve = _best_curve(medians, slots)
+    if curve is None:
+        return NoData(_contradiction(medians))
+    return Capacity(
+        curve=curve,
+        error=_error(rates, medians, curve),
+        smallest=medians[0][0],
+        largest=medians[-1][0],
+        observations=len(points),
+    )
 
 
 def _count(stored: object) -> int:
