@@ -93,7 +93,6 @@ test: check programs unit e2e ## Everything that CI runs; sets up what it needs
 .PHONY: bench-closed-loop
 bench-closed-loop: install ## One job scaled in four ways under the same load and failures, and in the lab: four hours
 	@$(PYTHON) -m e2e.cluster up
-	@$(PYTHON) -m e2e.images
 	$(BIN)/python -m bench.closed_loop
 
 # --- benchmarks on simulated jobs -----------------------------------------------------------------------------

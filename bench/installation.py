@@ -2,19 +2,16 @@
 
 import asyncio
 import secrets
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from bench import processes, report
+from bench import images, processes, report
 from bench.api import (
     CONFIG_MAPS,
     JOBS,
     NAMESPACES,
     PODS,
-    ROOT,
     Api,
     cluster_command,
     find_kubeconfig,
@@ -62,7 +59,7 @@ async def _installed_operator(
     """An operator of the present sources for as long as the block runs; its jobs go with it."""
     jobs, home = f"{name}-jobs", f"{name}-system"
     progress.say("building and loading the operator's image")
-    _build_image()
+    images.load("operator")
     try:
         await _create_namespace(api, jobs, {"pod-security.kubernetes.io/enforce": "restricted"})
         progress.say("installing the operator")
@@ -92,14 +89,6 @@ async def remove_jobs(api: Api, namespace: str, progress: Progress) -> None:
             return
         await asyncio.sleep(1)
     raise BenchmarkFailed(f"{left} jobs and pods of {namespace} are still there after 10 minutes")
-
-
-def _build_image() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "e2e.images", "operator"], cwd=ROOT, text=True, capture_output=True
-    )
-    if done.returncode:
-        raise BenchmarkFailed(f"cannot build the operator's image: {done.stdout}{done.stderr}")
 
 
 def _install(jobs: str, home: str) -> None:

@@ -7,7 +7,7 @@ Pure arithmetic on courses, the reverse of what `core.simulation` does with thes
     cold          all executors lost: first commit = executors there + cold + the first batch
     driver loss   first commit = downtime + cold + the first batch
     executor loss the batch that it hits, on average at its middle, ends so much later
-    crowding      what the batches after that one take longer is `cold` for one new executor of several
+    crowding      what the batches after that one take longer is `cold` for a single new executor
 
 Medians of all runs; what no run has shown keeps the value of `DEFAULTS`.
 """
@@ -146,13 +146,18 @@ def _with_executors(plant: Plant, found: Sequence[Arrival]) -> Plant:
 
 
 def _colds(plant: Plant, scene: Scene, measured: Sequence[Measurement]) -> Iterator[float]:
-    for gap, struck in _gaps(measured, EXECUTORS_KILLED):
-        yield gap - plant.pending - plant.start - _first_batch(plant, scene, struck, gap)
+    """Of as many executors as there can be, if that was seen."""
+    found = list(_gaps(measured, EXECUTORS_KILLED))
+    most = max((struck.executors for _, struck in found), default=0)
+    for gap, struck in found:
+        if struck.executors == most:
+            yield gap - plant.pending - plant.start - _first_batch(plant, scene, struck, gap)
 
 
 def _driver_losses(plant: Plant, scene: Scene, measured: Sequence[Measurement]) -> Iterator[float]:
     for gap, struck in _gaps(measured, DRIVER_KILLED):
-        yield gap - plant.cold - _first_batch(plant, scene, struck, gap)
+        cold = plant.cold * plant.crowded(struck.executors)
+        yield gap - cold - _first_batch(plant, scene, struck, gap)
 
 
 def _executor_losses(
@@ -171,7 +176,7 @@ def _crowdings(plant: Plant, measured: Sequence[Measurement]) -> Iterator[float]
         for struck in run.struck:
             if struck.fault == EXECUTOR_KILLED and struck.executors > 1 and plant.cold > 0:
                 alone = _delay(plant, run.course, struck) - plant.executor_loss
-                yield (1 - max(0.0, alone) / plant.cold) / (1 - 1 / struck.executors)
+                yield (1 - max(0.0, alone) / plant.cold) / (1 - 1 / plant.bounds.largest)
 
 
 def _delay(plant: Plant, course: Course, struck: Struck) -> float:
@@ -204,7 +209,8 @@ def _end_of_outage(failed: float, after: Sequence[float]) -> float:
 def _first_batch(plant: Plant, scene: Scene, struck: Struck, gap: float) -> float:
     """Seconds of the first batch after an outage, which takes what has come meanwhile, as far as it may."""
     rows = min(scene.most_rows, scene.rate(struck.at) * (gap + scene.period))
-    speed = plant.capacity(max(1, struck.executors)) * (1 - plant.slowness)
+    executors = max(1, struck.executors)
+    speed = plant.capacity(executors) * (1 - plant.slowness * plant.crowded(executors))
     return plant.overhead + rows / speed
 
 

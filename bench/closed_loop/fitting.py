@@ -128,7 +128,7 @@ class SlowBatch:
 
 
 def _slow_batches(plant: Plant, course: Course) -> Iterator[SlowBatch]:
-    """Those of drivers whose executors are all as new as they are."""
+    """Those of drivers whose executors are all as new as they are, and as many as there can be."""
     assert plant.most_rows is not None
     for driver in course.drivers:
         columns = [growth(counter) for counter in (driver.batches, driver.rows, driver.seconds)]
@@ -139,7 +139,7 @@ def _slow_batches(plant: Plant, course: Course) -> Iterator[SlowBatch]:
             at, executors = course.times[place], driver.registered[place]
             if began is None:
                 began, first = at, executors
-            elif executors != first or at - began > MEMORABLE:
+            elif first != plant.bounds.largest or executors != first or at - began > MEMORABLE:
                 break
             elif executors and rows >= FULL * plant.most_rows * batches:
                 working = seconds - plant.overhead * batches

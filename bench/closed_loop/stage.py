@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from bench import images
 from bench.api import find_kubeconfig
 from bench.progress import BenchmarkFailed
 from e2e.support import installing
@@ -26,13 +27,14 @@ class Stage:
 
 
 def local_cluster() -> Cluster:
-    """The cluster, which must be up. Raises BenchmarkFailed."""
+    """The cluster, which must be up, with images of the present sources. Raises BenchmarkFailed."""
     cluster = Cluster(find_kubeconfig())
     done = cluster.kubectl_process("get", "--raw", "/readyz")
     if done.returncode:
         raise BenchmarkFailed(
             f"the local cluster does not answer ({done.stdout.strip()[-300:]}); `make cluster images` mends it"
         )
+    images.load()
     return cluster
 
 

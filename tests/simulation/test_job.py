@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import NEXT_POD
 from sluice.core.modelling.load import constant_load
@@ -166,11 +167,12 @@ def cold_batch(executors: int, **changes: float) -> float:
 def test_where_processors_are_shared_one_new_executor_is_ready_sooner_than_many() -> None:
     assert cold_batch(1) == pytest.approx(cold_batch(6), abs=0.2), "each has its own"
     one, many = cold_batch(1, crowding=0.8), cold_batch(6, crowding=0.8)
-    assert many - one == pytest.approx(8 * 0.8 * 5 / 8, abs=0.2)
+    assert many - one == pytest.approx(8 * 0.8 * 5 / 24, abs=0.2), "of 24 that there can be"
 
 
 def test_those_that_come_one_after_the_other_wait_for_each_other_too() -> None:
-    found = plant(cold=20.0, crowding=0.9, start=5.0, spread=0.1, overhead=0.5)
+    bounds = Bounds(smallest=1, largest=4)
+    found = plant(bounds=bounds, cold=20.0, crowding=0.9, start=5.0, spread=0.1, overhead=0.5)
     running = job(found, 800, 4, failures=[Failure(at=500, loss=Loss.EXECUTOR)] * 4)
     running.advance(600)
     first = next(batch for batch in running.batches if batch.end > 500)
@@ -188,6 +190,15 @@ def test_new_executors_are_slow_at_first_and_so_is_their_first_batch() -> None:
     later = next(batch for batch in running.batches if batch.start >= first.end + 60)
     assert later.seconds == pytest.approx(1 / (1 - 0.5 / math.e), rel=0.02)
     assert last.seconds == pytest.approx(1.0, rel=0.01)
+
+
+def test_where_processors_are_shared_few_new_executors_are_less_slow_than_many() -> None:
+    found = plant(slowness=0.5, crowding=0.8, warming=1e6, most_rows=4000, overhead=0.0)
+    few = job(found, 100_000, 6)
+    few.advance(600)
+    assert few.batches[-1].seconds == pytest.approx(
+        (4 / 6) / (1 - 0.5 * (1 - 0.8 * 18 / 24)), rel=0.01
+    )
 
 
 def test_executors_take_cpu_at_rest_and_more_while_they_are_new() -> None:

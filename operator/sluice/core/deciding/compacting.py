@@ -92,9 +92,7 @@ def _measured(number: Measured) -> Measured:
 def _history(history: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """Points of the past in their order; what lies in the future was measured by another clock."""
     known = {
-        round(at, 1): rate
-        for at, rate in history
-        if -math.inf < at <= 0 and 0 <= rate < math.inf
+        round(at, 1): rate for at, rate in history if -math.inf < at <= 0 and 0 <= rate < math.inf
     }
     points = sorted(known.items())
     older = [point for point in points if point[0] < -RECENT]

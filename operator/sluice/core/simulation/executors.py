@@ -15,13 +15,17 @@ from sluice.core.simulation.plant import Plant
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Executor:
-    """From when it is paid for and can work, whether it joined others, has worked, and when its first batch ended."""
+    """From when it is paid for and can work, whether it joined others, has worked, and when its first batch ended.
+
+    `crowd` counts the executors of which that batch was the first one.
+    """
 
     billed_from: float
     ready: float
     joined: bool
     worked: bool = False
     proven: float | None = None
+    crowd: int = 0
 
 
 @dataclass
@@ -104,6 +108,17 @@ class Executors:
         self._let_go([self.present.pop(0)], now)
         self.join(1, now)
 
+    @property
+    def unproven(self) -> int:
+        """Those that have had no batch yet, started or not: all take their part of the processors."""
+        return sum(executor.proven is None for executor in self.present)
+
+    def prove(self, working: Sequence[Executor], now: float) -> None:
+        """A batch of theirs has ended."""
+        new = [executor for executor in working if executor.proven is None]
+        for executor in new:
+            executor.proven, executor.crowd = now, len(new)
+
     def capacity(self, working: Sequence[Executor], now: float) -> float:
         """Rows per second of those that work."""
         share = sum(self._share(executor, now) for executor in working)
@@ -128,7 +143,10 @@ class Executors:
 
     def _speed(self, executor: Executor, now: float) -> float:
         """Of the speed that it will have."""
-        return 1.0 - self.plant.slowness * self._newness(executor, now)
+        if not self.plant.slowness:
+            return 1.0
+        crowded = self.plant.crowded(executor.crowd or self.unproven)
+        return 1.0 - self.plant.slowness * crowded * self._newness(executor, now)
 
     def _newness(self, executor: Executor, now: float) -> float:
         """How much of its warming is still to come."""

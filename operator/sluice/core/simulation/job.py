@@ -256,17 +256,16 @@ class SimulatedJob:
 
     def _warming(self, working: Sequence[Executor]) -> float:
         """The seconds that the first tasks on new executors take longer, and their share of the state."""
-        cold = sum(executor.proven is None for executor in working) / len(working)
-        seconds = self._chance.duration(self.plant.cold) * (1 - self.plant.crowding * (1 - cold))
-        return seconds + self.plant.state_reload * _new_share(working)
+        crowded = self.plant.crowded(self._executors.unproven)
+        cold = self._chance.duration(self.plant.cold) * crowded
+        return cold + self.plant.state_reload * _new_share(working)
 
     def _commit(self, batch: Batch) -> None:
         self.batches.append(batch)
         self._worked += self._work
         self.committed = batch.upto
         self._batch = None
-        for executor in self._working:
-            executor.proven = self.now if executor.proven is None else executor.proven
+        self._executors.prove(self._working, self.now)
         self._next_start = max(self.now, batch.start + self.plant.period)
         at, _ = self._checkpointed
         if self.now - at >= self.plant.checkpoint:

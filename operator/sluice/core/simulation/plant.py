@@ -54,7 +54,8 @@ class Plant:
     cold: float = 8.0
     """That the first batch on new executors takes longer."""
     crowding: float = 0.0
-    """The share of that for which they wait for each other, where all share few processors: one alone is sooner."""
+    """The share of that, and of slowness, for which they wait for each other where all share few processors: it is the
+    less, the fewer are new at once, of the most that there can be."""
     slowness: float = 0.0
     """The share of its speed that an executor lacks after its first batch: what it runs is compiled step by step."""
     warming: float = 40.0
@@ -97,6 +98,10 @@ class Plant:
     def program(self) -> float:
         """Of a new driver, until its first query: what a restart takes beside the pod."""
         return max(0.0, self.restart - NEXT_POD)
+
+    def crowded(self, new: int) -> float:
+        """The share of `cold` and `slowness` that so many new executors have."""
+        return 1 - self.crowding * (1 - new / self.bounds.largest)
 
     def capacity(self, executors: int, effective: float | None = None) -> float:
         """Rows per second of so many executors, whose work is spread over so many slots as are effective.
