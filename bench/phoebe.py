@@ -102,7 +102,7 @@ def main() -> int:
         versions=report.versions("numpy", "statsmodels"),
         runs=_runs(outcomes),
         are_repeats=False,
-        notes=f"{_beaten(results.rows(outcomes))}\n\n{_PUBLISHED}",
+        notes=_notes(results.rows(outcomes)),
     )
     progress.say(f"written: {report.write(result, save_as=options.save_as)}")
     return 0
@@ -194,6 +194,28 @@ def _spent(row: Row, static: float, by_oracle: float) -> list[Figure]:
 def _figure(row: Row, name: str, value: float, unit: str, goal: str = "") -> Figure:
     ours = row.policy == "sluice"
     return Figure(name=f"{_scene(row)}: {name}", value=value, unit=unit, goal=goal if ours else "")
+
+
+def _notes(found: Sequence[Row]) -> str:
+    return f"{_bounds(found)}\n\n{_beaten(found)}\n\n{_PUBLISHED}"
+
+
+def _bounds(found: Sequence[Row]) -> str:
+    """What nobody can do better, beside the goals: all workers all the time, and who knows the future."""
+    row = {(_scene(one), one.policy): one for one in found}
+    told = []
+    for scene in SCENES:
+        everyone, oracle = row[scene, STATIC], row[scene, "oracle"]
+        told.append(
+            f"under `{scene}` all workers keep {everyone.kept_share or 0.0:.1%} of the feasible recoveries, and the "
+            f"oracle takes {_percent(oracle.executor_hours, everyone.executor_hours):.1f} % of their executor-hours"
+        )
+    return (
+        "What bounds the goals: "
+        + "; ".join(told)
+        + ". The oracle knows the load to come, rescales at no cost, "
+        "and takes the fewest workers that keep the promises, if any can."
+    )
 
 
 def _beaten(found: Sequence[Row]) -> str:
