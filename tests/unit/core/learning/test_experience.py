@@ -8,7 +8,7 @@ import pytest
 from sluice.core.deciding.situation import Bounds, Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience
-from sluice.core.learning.overheads import fitted_overhead
+from sluice.core.learning.overheads import Overhead, fitted_overhead, measured_capacities
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
@@ -81,6 +81,27 @@ def test_small_batches_that_tell_less_or_more_than_is_known_change_nothing_and_t
         executors, told = after(30_000, of=truth).models.capacity.points[-1]
         assert executors == 4
         assert told == pytest.approx(truth, rel=0.05), "with a backlog"
+
+
+def test_small_batches_are_not_believed_to_tell_more_than_is_foretold_from_fewer_executors() -> (
+    None
+):
+    # Of one and two executors much is left open for four; 1250 of 1000 rows/s is within that.
+    known = CapacityModel(points=((1, 250.0), (2, 500.0)))
+    found = known.fitted()
+    assert isinstance(found, Capacity)
+    assert found.estimate(4).high > 1250
+    overhead = Overhead(seconds=0.9, error=0.01)
+
+    def told(rows: float, truth: float) -> tuple[tuple[int, float], ...]:
+        batches = [report(2.0 * n, rows, overhead=0.9, rate=truth) for n in range(30)]
+        return measured_capacities(batches, overhead, found)
+
+    assert not told(900, 1250.0)
+    ((executors, rate),) = told(900, 1100.0)
+    assert (executors, rate) == (4, pytest.approx(1100, rel=0.01))
+    ((_, rate),) = told(9000, 1250.0)
+    assert rate == pytest.approx(1250, rel=0.01), "with a backlog"
 
 
 def test_an_overhead_that_most_of_a_batch_would_be_is_not_known() -> None:
