@@ -211,10 +211,8 @@ def _bounds(found: Sequence[Row]) -> str:
             f"oracle takes {_percent(oracle.executor_hours, everyone.executor_hours):.1f} % of their executor-hours"
         )
     return (
-        "What bounds the goals: "
-        + "; ".join(told)
-        + ". The oracle knows the load to come, rescales at no cost, "
-        "and takes the fewest workers that keep the promises, if any can."
+        f"What bounds the goals: {'; '.join(told)}. The oracle knows the load to come, rescales at no cost, and takes "
+        "the fewest workers that keep the promises, if any can."
     )
 
 

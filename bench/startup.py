@@ -2,7 +2,7 @@
 
     python3 -m bench.startup [--repeats 5]
 
-It needs the local cluster with its images.
+It needs the local cluster.
 """
 
 import argparse

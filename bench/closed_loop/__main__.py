@@ -88,6 +88,7 @@ def _measure(options: argparse.Namespace, progress: Progress) -> None:
         progress.say(f"written: {keeping.write(kept, file)}")
         return
     keeping.refuse_another_machine(kept, file)
+    progress.say("building and loading images")
     cluster = local_cluster()
     for place, name in enumerate(names, 1):
         progress.say(f"{place} of {len(names)}: {name}")

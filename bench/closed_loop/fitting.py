@@ -13,12 +13,12 @@ An executor that has just begun to work lacks a share of that speed, which fades
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.closed_loop.courses import Course, growth
+from bench.closed_loop.courses import Course, DriverCourse, growth
 from sluice.core.series import NoData
 from sluice.core.simulation.plant import Plant
 
@@ -36,7 +36,7 @@ LONG = 1.5
 FULL = 0.9
 """A batch with so much of the limit of rows has a backlog behind it."""
 
-MEMORABLE = 180.0
+WARMED_UP = 180.0
 """Seconds after which an executor is as fast as it will be."""
 
 WARMINGS = tuple(range(10, 125, 5))
@@ -101,7 +101,12 @@ def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
 
 def with_warming(plant: Plant, courses: Iterable[Course]) -> Plant:
     """The plant with the slowness of new executors that explains the full batches after each start of a driver."""
-    found = [one for course in courses for one in _slow_batches(plant, course)]
+    found = [
+        one
+        for course in courses
+        for driver in course.drivers
+        for one in _slow_batches(plant, course.times, driver)
+    ]
     if len(found) < LEAST_WINDOWS:
         return plant
     since = np.array([one.since for one in found])
@@ -127,24 +132,22 @@ class SlowBatch:
     missing: float
 
 
-def _slow_batches(plant: Plant, course: Course) -> Iterator[SlowBatch]:
-    """Those of drivers whose executors are all as new as they are, and as many as there can be."""
+def _slow_batches(
+    plant: Plant, times: Sequence[float], driver: DriverCourse
+) -> Iterator[SlowBatch]:
+    """Those of a driver whose executors are all as new as it is, and as many as there can be."""
     assert plant.most_rows is not None
-    for driver in course.drivers:
-        columns = [growth(counter) for counter in (driver.batches, driver.rows, driver.seconds)]
-        began: float | None = None
-        for place, (batches, rows, seconds) in enumerate(zip(*columns, strict=True)):
-            if not batches:
-                continue
-            at, executors = course.times[place], driver.registered[place]
-            if began is None:
-                began, first = at, executors
-            elif first != plant.bounds.largest or executors != first or at - began > MEMORABLE:
-                break
-            elif executors and rows >= FULL * plant.most_rows * batches:
-                working = seconds - plant.overhead * batches
-                usual = rows / plant.capacity(int(executors))
-                yield SlowBatch(since=at - began - seconds / batches, missing=1 - usual / working)
+    most = plant.bounds.largest
+    counters = map(growth, (driver.batches, driver.rows, driver.seconds))
+    samples = zip(times, driver.registered, *counters, strict=True)
+    working = [sample for sample in samples if sample[2] > 0]
+    began = working[0][0] if working else 0.0
+    young = takewhile(lambda one: one[1] == most and one[0] - began <= WARMED_UP, working)
+    for at, _, batches, rows, seconds in islice(young, 1, None):
+        if rows >= FULL * plant.most_rows * batches:
+            usual = rows / plant.capacity(most)
+            missing = 1 - usual / (seconds - plant.overhead * batches)
+            yield SlowBatch(since=at - began - seconds / batches, missing=missing)
 
 
 def _not_negative(columns: NDArray[np.float64]) -> list[float]:

@@ -121,7 +121,6 @@ def _pair(kept: Kept, run: Measurement, plant: Plant | NoData) -> Pair:
     entry = Entry(
         contender=run.contender,
         struck=run.struck,
-        utilisation=scene.utilisation,
         profile=run.profile,
     )
     return Pair(measured=run, found=found, lab=simulating.predicted(scene, plant, entry))

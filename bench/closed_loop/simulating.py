@@ -55,14 +55,10 @@ REST = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Who runs in the lab, with what was found out about it elsewhere.
-
-    `utilisation` is the share of a busy executor's CPU at which the autoscaler aims; `struck` are the failures.
-    """
+    """Who runs in the lab, with what was found out about it elsewhere; `struck` are the failures."""
 
     contender: str
     struck: tuple[Struck, ...]
-    utilisation: float
     profile: Profiled | None = None
 
 
@@ -158,7 +154,7 @@ def _deciding(scene: Scene, entry: Entry) -> tuple[Decide, float]:
         case contenders.STATIC:
             return Static(), scene.interval
         case contenders.HPA:
-            return Hpa(target=entry.utilisation, stabilisation=scene.stabilisation), SYNC
+            return Hpa(target=scene.utilisation, stabilisation=scene.stabilisation), SYNC
         case _:
             return partial(_decided, declared(scene, entry.contender)), scene.interval
 

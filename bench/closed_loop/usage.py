@@ -51,8 +51,9 @@ def with_usage(plant: Plant, measured: Sequence[Measurement]) -> Plant:
 def usages(plant: Plant, measured: Sequence[Measurement]) -> Iterator[Usage]:
     """All samples; without the CPU of an executor with a backlog there are none."""
     busy = next((run.saturated for run in measured if run.saturated), None)
-    for run in measured if busy else ():
-        assert busy is not None
+    if busy is None:
+        return
+    for run in measured:
         newness = dict(zip(run.course.times, _newness(plant, run.course), strict=True))
         for one in run.cpu:
             near = max((at for at in newness if at <= one.at), default=None)

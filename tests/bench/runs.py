@@ -115,14 +115,12 @@ def measurement(
     return replace(found, **changes)
 
 
-def from_the_lab(
-    scene: Scene, plant: Plant, contender: str, utilisation: float = 0.6
-) -> Measurement:
+def from_the_lab(scene: Scene, plant: Plant, contender: str) -> Measurement:
     """What would be measured of a contender on a plant, if the lab were the cluster."""
     struck = tuple(
         Struck(fault=one.fault, at=one.at, executors=1, predicted=None) for one in scene.strikes
     )
-    entry = Entry(contender=contender, struck=struck, utilisation=utilisation)
+    entry = Entry(contender=contender, struck=struck)
     found = simulating.simulated(scene, plant, entry, seed=1)
     course = simulating.course_of(found, scene, simulating.prelude_seconds(scene, plant))
 

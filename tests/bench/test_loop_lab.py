@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_a_calibrated_plant_says_what_the_measured_one_did(
     measured: list[Measurement], plant: Plant
 ) -> None:
     static = measured[0]
-    entry = Entry(contender="static", struck=static.struck, utilisation=0.6)
+    entry = Entry(contender="static", struck=static.struck)
     certain = replace(plant, spread=0.0, noise=0.0)
     real, lab = (simulating.predicted(SHORT, one, entry, seeds=[1]) for one in (CALM, certain))
     assert lab.executor_hours == pytest.approx(real.executor_hours, rel=0.05)
@@ -192,14 +193,13 @@ def test_a_driver_that_goes_meanwhile_makes_no_arrival() -> None:
     )
 
 
-def entry(contender: str, struck: Sequence[Struck] = (), **more: float) -> Entry:
-    return Entry(
-        contender=contender, struck=tuple(struck), utilisation=more.get("utilisation", 0.8)
-    )
+def entry(contender: str, struck: Sequence[Struck] = ()) -> Entry:
+    return Entry(contender=contender, struck=tuple(struck))
 
 
-def lab(contender: str, struck: Sequence[Struck] = (), **more: float) -> Figures:
-    return simulating.predicted(SHORT, CALM, entry(contender, struck, **more), seeds=[1])
+def lab(contender: str, struck: Sequence[Struck] = (), **of_scene: Any) -> Figures:
+    scene = replace(SHORT, **of_scene)
+    return simulating.predicted(scene, CALM, entry(contender, struck), seeds=[1])
 
 
 def strike(fault: str, at: float) -> Struck:

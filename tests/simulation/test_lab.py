@@ -110,7 +110,7 @@ def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> Non
         (["run", "--plant", "phoebe:restart=soon"], "'soon': write a number that is not negative"),
         (
             ["run", "--plant", "phoebe:slowness=1"],
-            "'1': write a number that is not negative, and l",
+            "'1': write a number that is not negative, and less than 1",
         ),
         (["run", "--plant", "phoebe:warming=0"], "'0': write a number that is positive"),
         (["run", "--plant", "phoebe:smallest=30"], "phoebe:smallest: '30': the others are 2 to 24"),

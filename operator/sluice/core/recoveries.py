@@ -239,19 +239,23 @@ def _restaffed(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:
 
 def _calmed(recovery: Recovery, report: AgentReport, now: datetime) -> Recovery:
     """It is over when the lag has been usual for long enough."""
-    assert recovery.committed is not None
-    waiting = _waiting(report)
-    if waiting is None:
-        is_usual = not recovery.usual_lag or now - recovery.committed >= LAG_UNTOLD
-        told_at = recovery.committed
-    else:
-        is_usual = waiting <= most_usual(recovery.usual_lag) * _arriving(report)
-        told_at = max(report.at, recovery.committed)
-    if not is_usual:
+    usual_at = _usual_at(recovery, report, now)
+    if usual_at is None:
         return replace(recovery, calm_since=None)
-    since = recovery.calm_since or told_at
+    since = recovery.calm_since or usual_at
     is_over = now - since >= CALM and _has_gone_on(report, since)
     return replace(recovery, calm_since=since, caught_up=since if is_over else None)
+
+
+def _usual_at(recovery: Recovery, report: AgentReport, now: datetime) -> datetime | None:
+    """As of when no more rows wait than usual; None if more do, or if that is not told yet."""
+    assert recovery.committed is not None
+    rows = _waiting(report)
+    if rows is None:
+        is_awaited = recovery.usual_lag > 0 and now - recovery.committed < LAG_UNTOLD
+        return None if is_awaited else recovery.committed
+    is_usual = rows <= most_usual(recovery.usual_lag) * _arriving(report)
+    return max(report.at, recovery.committed) if is_usual else None
 
 
 def _has_gone_on(report: AgentReport, since: datetime) -> bool:

@@ -134,13 +134,14 @@ def _unused(job: StreamJob, record: Record, seen: Observed) -> str:
     found = spreading.unused(report, job.executors.cores) if report is not None else None
     if found is None:
         return ""
-    if found.is_fault and record.staffing is not None and record.staffing.futile is not None:
+    if not found.is_fault:
+        return f" {found.slots} slots are enough for all tasks of a batch, more bring nothing: {found}."
+    staffing = record.staffing
+    if staffing is not None and staffing.futile is not None:
         return f" Without use: {found}; a restart has not helped before, so there is none for that{_REMEDY}"
-    if found.is_fault and record.staffing is not None and _is_spread_anew(record.staffing, seen):
+    if staffing is not None and _is_spread_anew(staffing, seen):
         return f" Without use after that, too: {found}{_REMEDY}"
-    if found.is_fault:
-        return f" Without use so far: {found}."
-    return f" {found.slots} slots are enough for all tasks of a batch, more bring nothing: {found}."
+    return f" Without use so far: {found}."
 
 
 def _is_spread_anew(staffing: Staffing, seen: Observed) -> bool:

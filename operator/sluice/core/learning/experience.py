@@ -7,8 +7,8 @@
                 rows explain, until one is as fast as usual
 
 A batch tells the capacity even of a job that is not saturated, because its rows and its length are known. The first
-batch on cold executors tells nothing of it, nor do the slower and slower ones of a minute in which code is compiled:
-what they take longer is part of the outage that made executors cold.
+batch on cold executors tells nothing of it, nor do those of the minute after it, in which executors compile what they
+run: what they take longer is part of the outage that made executors cold.
 
 The newest driver's early batches are remembered, because they foretell what the next one's take longer. Of a job that
 starts for the first time, nobody knows its capacity at that moment: how much longer that was, is asked later, by what
@@ -51,16 +51,15 @@ NOTICED = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """What made a job stop, when, and the seconds that batches took longer since then.
+    """What made a job stop, when, and the seconds that each batch since then took longer.
 
-    `away` are the seconds until a batch began again, which alone took `first` longer; None if none did yet.
+    `away` are the seconds until a batch began again; None if none did yet, or if batches never ended.
     """
 
     cause: Cause
     at: float
-    excess: float = 0.0
     away: float | None = None
-    first: float = 0.0
+    excesses: tuple[float, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -73,9 +72,9 @@ class Outage:
 
     def resumed(self, batch: BatchReport, excess: float) -> "Outage":
         """With a batch that ran after it."""
-        if self.away is not None or not self.is_complete:
-            return replace(self, excess=self.excess + excess)
-        return replace(self, away=batch.start - self.at, first=excess, excess=excess)
+        is_first = self.is_complete and self.away is None
+        away = batch.start - self.at if is_first else self.away
+        return replace(self, away=away, excesses=(*self.excesses, excess))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +171,7 @@ class Experience:
             # Nobody knows how long the batches should have taken: the first warm ones begin to teach it.
             is_warm = any(not batch.cold and batch.start >= outage.at for batch in batches)
             return replace(found, outage=None) if is_warm or is_over else found
-        return found._closed(outage, outage.excess) if is_over else found
+        return found._closed(outage, sum(outage.excesses)) if is_over else found
 
     def _held_up(self, batch: BatchReport, capacity: Capacity | NoData) -> "Experience":
         outage = self.outage
@@ -183,14 +182,14 @@ class Experience:
             return self
         resumed = outage.resumed(batch, excess)
         if resumed.away is not None and not excess:
-            return self._closed(resumed, resumed.away + resumed.excess)
+            return self._closed(resumed, resumed.away + sum(resumed.excesses))
         return replace(self, outage=resumed)
 
     def _given_up(self, outage: Outage) -> "Experience":
         """Batches that never became as fast as usual are not slow because of the outage, but for the first one."""
         if outage.away is None:
             return replace(self, outage=None)
-        return self._closed(outage, outage.away + outage.first)
+        return self._closed(outage, outage.away + outage.excesses[0])
 
     def _closed(self, outage: Outage, seconds: float) -> "Experience":
         downtimes = self.models.downtimes.with_observation(outage.cause, max(NOTICED, seconds))

@@ -29,7 +29,7 @@ INEXACT_IF_MORE = 0.25
 on four executors told 1,150 rows/s where a backlog took 480.
 """
 
-MORE = 1.15
+CLEARLY_MORE = 1.15
 """From so many times what is known, or foretold from other numbers of executors, on it is more. The range of what is
 foretold is no measure: 300 rows on three executors told 455 rows/s, within the range of 363, where a backlog took 354.
 """
@@ -105,7 +105,7 @@ def _inexact(known: Estimate, rate: float) -> float:
     """How exactly an overhead has to be taken to be known for that rate to be believed."""
     if rate < known.low:
         return INEXACT_IF_LESS
-    return INEXACT_IF_MORE if rate > MORE * known.value else INEXACT
+    return INEXACT_IF_MORE if rate > CLEARLY_MORE * known.value else INEXACT
 
 
 def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:
