@@ -17,7 +17,7 @@ from functools import lru_cache
 from statistics import fmean, median
 
 from sluice.core.modelling.estimates import Estimate, conformal_error
-from sluice.core.modelling.shapes import Curve, Shape, Slots, fit_curve
+from sluice.core.modelling.shapes import Curve, Shape, Slots, fit_curve, possible_shapes
 from sluice.core.modelling.stored import Data, opened, sealed
 from sluice.core.series import NoData
 
@@ -170,9 +170,9 @@ def _by_executors(points: Iterable[tuple[int, float]]) -> Mapping[int, list[floa
 
 def _best_curve(medians: Sequence[tuple[int, float]], slots: Slots) -> Curve | None:
     best, least = None, math.inf
-    for shape in Shape:
+    for shape in possible_shapes(slots, medians):
         curve = fit_curve(shape, slots, medians)
-        if curve is None or (shape is Shape.STAIRCASE and slots.tasks is None):
+        if curve is None:
             continue
         error = fmean(_left_out(shape, slots, medians, medians)) if len(medians) > 2 else 1.0
         if best is None or error < CLEARLY * least:

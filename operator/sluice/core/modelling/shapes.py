@@ -4,9 +4,11 @@
     staircase    rate = a + b p / ceil(p / c)    p equal tasks on c = s x cores slots go in waves (phoebe.md 4.3)
     contention   s / rate = a + b (s - 1)        sub-linear: a part of the work is serial (Amdahl)
     crosstalk    s / rate = a + b s (s - 1)      negative returns: executors wait for each other (Gunther)
+    proportional rate = b c                      where a line would pass below the origin
 
-The last two are the terms of Gunther's universal scalability law, one at a time: profiles have too few points for
-both. Which shape fits is for `capacity` to say.
+Contention and crosstalk are the terms of Gunther's universal scalability law, one at a time: profiles have too few
+points for both. Rates that grow faster than executors tell of noise more often than of a line, which would leave few
+executors with nothing. Which shape fits is for `capacity` to say.
 """
 
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ class Shape(StrEnum):
     LINEAR = "Linear"
     CONTENTION = "Contention"
     CROSSTALK = "Crosstalk"
+    PROPORTIONAL = "Proportional"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +67,24 @@ class Curve:
 _INVERSE = frozenset({Shape.CONTENTION, Shape.CROSSTALK})
 
 
+def possible_shapes(slots: Slots, rates: Sequence[tuple[int, float]]) -> list[Shape]:
+    """The shapes that (executors, rate) may have."""
+    line = fit_curve(Shape.STAIRCASE, slots, rates)
+    impossible = set()
+    if slots.tasks is None:
+        impossible.add(Shape.STAIRCASE)
+    if line is None or line.intercept >= 0:
+        impossible.add(Shape.PROPORTIONAL)
+    return [shape for shape in Shape if shape not in impossible]
+
+
 def fit_curve(shape: Shape, slots: Slots, rates: Sequence[tuple[int, float]]) -> Curve | None:
     """The least squares fit to (executors, rate); None if the shape contradicts them."""
     xs = [_variable(shape, slots, executors) for executors, _ in rates]
     ys = [executors / rate if shape in _INVERSE else rate for executors, rate in rates]
     intercept, slope = _straight_line(xs, ys)
+    if shape is Shape.PROPORTIONAL:
+        intercept, slope = 0.0, fmean(ys) / fmean(xs)
     if slope < 0 or (shape in _INVERSE and intercept <= 0):
         return None
     return Curve(shape=shape, slots=slots, intercept=intercept, slope=slope)
@@ -78,7 +94,7 @@ def _variable(shape: Shape, slots: Slots, executors: int) -> float:
     match shape:
         case Shape.LINEAR:
             return executors
-        case Shape.STAIRCASE:
+        case Shape.STAIRCASE | Shape.PROPORTIONAL:
             return slots.busy(executors)
         case Shape.CONTENTION:
             return executors - 1

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from sluice.core.deciding.policies import phoebe
 from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.capacity import CapacityModel
-from sluice.core.modelling.shapes import Curve, Shape, Slots, fit_curve
+from sluice.core.modelling.shapes import Curve, Slots, fit_curve, possible_shapes
 from sluice.core.series import NoData
 
 MOST = 4
@@ -96,8 +96,7 @@ def _first_of_wave(executors: int, bounds: Bounds, slots: Slots) -> int:
 
 
 def _fitting(slots: Slots, measured: Measured) -> list[Curve]:
-    shapes = [shape for shape in Shape if shape is not Shape.STAIRCASE or slots.tasks is not None]
-    curves = (fit_curve(shape, slots, measured) for shape in shapes)
+    curves = (fit_curve(shape, slots, measured) for shape in possible_shapes(slots, measured))
     return [curve for curve in curves if curve is not None]
 
 

@@ -116,6 +116,20 @@ def test_no_capacity_is_negative() -> None:
     assert (found.rate(1), found.estimate(1).low, found.estimate(1).high) == (0, 0, 0)
 
 
+def test_rates_that_grow_faster_than_executors_do_not_leave_the_capacity_unknown() -> None:
+    """As small batches on three executors once told; a line through the last two leaves nothing for the first."""
+    found = fitted(measured((1, 106), (2, 234), (3, 455)))
+    assert found.curve.shape is Shape.PROPORTIONAL
+    assert found.rate(4) == pytest.approx(4 * 795 / 6)
+    assert found.estimate(2).low > 0.6 * found.rate(2)
+
+
+def test_a_line_that_passes_below_the_origin_is_believed_if_all_points_are_on_it() -> None:
+    found = fitted(measured((2, 10_000), (4, 50_000), (6, 90_000), (8, 130_000)))
+    assert found.curve.shape is Shape.LINEAR
+    assert found.rate(5) == pytest.approx(70_000)
+
+
 def test_nothing_measured_is_a_reason() -> None:
     assert isinstance(CapacityModel().fitted(), NoData)
 
