@@ -1,6 +1,6 @@
 """What the agent in the driver costs: batch times with and without it, and its processor time.
 
-    python3 -m bench.agent [--repeats 5] [--seconds 120] [--kafka SERVERS/TOPIC --jars DIRECTORY]
+    .venv/bin/python -m bench.agent [--repeats 5] [--seconds 120] [--kafka SERVERS/TOPIC --jars DIRECTORY]
 
 Each repeat runs a small job in which the agent looks and looks away in turn, and then one with twenty
 queries. The agent is asked as often as the operator and Prometheus ask it. With --kafka both read a topic
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.agent")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.agent")
     parser.add_argument("--repeats", type=int, default=5, help="how often (5)")
     parser.add_argument("--seconds", type=int, default=120, help="of measuring in each run (120)")
     parser.add_argument("--warm-up", type=int, default=30, help="seconds before it (30)")

@@ -92,7 +92,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.decision")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.decision")
     parser.add_argument("--decisions", type=int, default=500, help="for each kind of job (500)")
     return parser.parse_args()
 

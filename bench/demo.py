@@ -47,7 +47,7 @@ def main() -> int:
         title="From nothing to a running job",
         method=_METHOD,
         settings={"cold": options.cold},
-        versions=report.versions("kopf"),
+        versions=report.versions(),
         runs={"run 1": figures},
     )
     progress.say(f"written: {report.write(result, save_as=options.save_as)}")

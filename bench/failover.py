@@ -1,6 +1,6 @@
 """How soon a killed operator knows its jobs again, and that their drivers do not notice.
 
-    python3 -m bench.failover [--jobs 50] [--kills 100] [--save-as NAME]
+    .venv/bin/python -m bench.failover [--jobs 50] [--kills 100] [--save-as NAME]
 
 The operator is killed without notice, again and again. Each time the spec of every job is changed at once, so that
 only an operator that knows them all, and leads, can have answered.
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.failover")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.failover")
     parser.add_argument("--jobs", type=int, default=50, help="jobs that run (50)")
     parser.add_argument("--kills", type=int, default=100, help="how often it is killed (100)")
     parser.add_argument("--save-as", default="", help="name of the result, if not failover")

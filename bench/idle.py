@@ -1,6 +1,6 @@
 """What the operator needs while thousands of StreamJobs just run.
 
-    python3 -m bench.idle [--jobs 5000] [--seconds 120] [--suspended] [--save-as NAME]
+    .venv/bin/python -m bench.idle [--jobs 5000] [--seconds 120] [--suspended] [--save-as NAME]
 
 The driver pods are on simulated nodes, so no agent answers: the operator asks each again and again, and backs off. With
 --suspended the jobs have no drivers, and there is nobody to ask.
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.idle")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.idle")
     parser.add_argument("--jobs", type=int, default=5000, help="jobs (5000)")
     parser.add_argument("--seconds", type=float, default=120, help="measured time (120)")
     parser.add_argument("--suspended", action="store_true", help="jobs without drivers")

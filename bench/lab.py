@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.lab")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.lab")
     parser.add_argument("--seeds", type=int, default=3, help="of noise and chance (3)")
     parser.add_argument("--processes", type=int, default=running.all_processors(), help="at once")
     parser.add_argument("--keep", type=Path, help="file of what was made so far, and goes on there")

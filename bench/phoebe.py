@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.phoebe")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.phoebe")
     parser.add_argument("--seeds", type=int, default=5, help="of noise and chance (5)")
     parser.add_argument("--save-as", default="", help="name of the result, if not phoebe")
     return parser.parse_args()

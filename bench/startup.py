@@ -1,6 +1,6 @@
 """What the archive of classes in the Spark image saves when a driver starts.
 
-    python3 -m bench.startup [--repeats 5]
+    .venv/bin/python -m bench.startup [--repeats 5]
 
 It needs the local cluster.
 """
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.startup")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.startup")
     parser.add_argument("--repeats", type=int, default=5, help="how often (5)")
     return parser.parse_args()
 

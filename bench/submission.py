@@ -1,6 +1,6 @@
 """How fast StreamJobs that are created all at once get their drivers, and what the operator needs for it.
 
-    python3 -m bench.submission [--jobs 300] [--repeats 3] [--save-as NAME]
+    .venv/bin/python -m bench.submission [--jobs 300] [--repeats 3] [--save-as NAME]
 
 The operator is the pod that users run, the API server is real, and driver pods go to simulated nodes, so
 what is measured is the operator and Kubernetes, not Spark. All of them share this machine's processors.
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.submission")
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.submission")
     parser.add_argument("--jobs", type=int, default=300, help="jobs created at once (300)")
     parser.add_argument("--repeats", type=int, default=3, help="how often (3)")
     parser.add_argument("--save-as", default="", help="name of the result, if not submission")

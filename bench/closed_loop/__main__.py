@@ -1,4 +1,4 @@
-"""`python3 -m bench.closed_loop`: see `make bench-closed-loop`.
+"""`.venv/bin/python -m bench.closed_loop`: see `make bench-closed-loop`.
 
 Measures the contenders that bench/results/closed-loop.json lacks, one after the other, three quarters of an hour and
 more each; `--only` measures one again. Each is kept as soon as it is there; the table is written from what there is.
@@ -39,7 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m bench.closed_loop", description=__doc__)
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.closed_loop", description=__doc__)
     parser.add_argument(
         "--only",
         action="append",

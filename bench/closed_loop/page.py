@@ -102,7 +102,7 @@ def _missing(pairs: Mapping[str, Pair]) -> str:
     if not missing:
         return ""
     words = " ".join(f"--only {name}" for name in missing)
-    return f"Not run yet: {', '.join(missing)} (`python3 -m bench.closed_loop {words}`)."
+    return f"Not run yet: {', '.join(missing)} (`.venv/bin/python -m bench.closed_loop {words}`)."
 
 
 def _agreement(scene: Scene, pairs: Mapping[str, Pair]) -> str:
