@@ -128,8 +128,9 @@ def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: s
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("load.csv", "0,1\n1,many\n", "each line has two numbers"),
-        ("load.csv", "0\n1\n", "each line has two numbers"),
+        ("load.csv", "0,1\n1,many\n", "each line has a time"),
+        ("load.csv", "0\n1\n", "each line has a time"),
+        ("load.csv", "2026-01-31 20:00,1\n31 Jan 2026,2\n", "each line has a time"),
         ("load.csv", "", "0 samples"),
         ("load.csv", "0,5\n1,-5\n", "-5 rows/s at 1 s"),
         ("load.json", "nonsense", "/api/v1/query_range"),
@@ -152,6 +153,10 @@ def test_a_file_that_is_no_load_is_refused(
     [
         ("load.csv", "second,rate\n0,10\n2,30\n"),
         ("load.csv", "0,10\n2,30\n"),
+        ("load.csv", "1e3,10\n1002,30\n"),
+        ("load.csv", "\ufeff0,10\n2,30\n"),
+        ("load.csv", '"Time","orders"\n"2026-01-31 20:00:00","10"\n"2026-01-31 20:00:02","30"\n'),
+        ("load.csv", "2026-01-31T20:00:00Z,10\n2026-01-31T21:00:02+01:00,30\n"),
         ("load.json", '{"data": {"result": [{"values": [[0, "10"], [2, "30"]]}]}}'),
     ],
 )
@@ -159,7 +164,7 @@ def test_a_load_is_read_from_a_file(tmp_path: Path, name: str, content: str) -> 
     (tmp_path / name).write_text(content)
     trace, told = loads.read(tmp_path / name)
     assert trace.rates.tolist() == [10, 20, 30]
-    assert not told
+    assert all("second 0 of the run" in line for line in told)
 
 
 def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:

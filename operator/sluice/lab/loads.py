@@ -1,17 +1,21 @@
 """Loads by name and from files.
 
-A file has two columns, seconds and rows per second: as CSV with or without a head, as Parquet, or as the JSON of a
-Prometheus range query. Small flaws are repaired and told; where a repair would be a guess, the file is refused.
+A file has two columns, times and rows per second: as CSV with or without a head, as Parquet, or as the JSON of a
+Prometheus range query. Times are seconds, or as in 2026-01-31T20:00:00Z. Small flaws are repaired and told; where a
+repair would be a guess, the file is refused.
 """
 
 import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sluice.core.simulation.samples import repaired
 from sluice.core.simulation.suites import PEAK, SETS, named_trace
@@ -77,26 +81,46 @@ def read(path: Path) -> tuple[Trace, tuple[str, ...]]:
 
 
 def _csv(path: Path) -> tuple[Rates, Rates]:
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        head = next(lines, "")
-    skipped = 0 if _is_number(head.split(",")[0]) else 1
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        cells = [line.partition(",")[0].strip(' "\r\n') for line in islice(lines, 2)]
+    head = 0 if _is_moment(cells[0] if cells else "") else 1
+    has_dates = any("-" in cell for cell in cells[head:])
     try:
         with warnings.catch_warnings():
             # That a file is empty is said by those who need two samples.
             warnings.simplefilter("ignore", UserWarning)
-            table = np.loadtxt(path, delimiter=",", skiprows=skipped, usecols=(0, 1), ndmin=2)
+            table = np.loadtxt(
+                path,
+                delimiter=",",
+                quotechar='"',
+                skiprows=head,
+                usecols=(0, 1),
+                # A call of Python for each line takes its time, which files of seconds are spared.
+                converters={0: _moment} if has_dates else None,
+                encoding="utf-8-sig",
+                ndmin=2,
+            )
     except (ValueError, IndexError) as error:
-        remedy = "each line has two numbers: seconds, rows per second"
+        remedy = "each line has a time (seconds, or as 2026-01-31T20:00:00Z) and rows per second"
         raise _refusal(path, str(error), remedy) from error
     return table[:, 0], table[:, 1]
 
 
-def _is_number(text: str) -> bool:
+def _is_moment(text: str) -> bool:
     try:
-        float(text)
+        _moment(text)
     except ValueError:
         return False
     return True
+
+
+def _moment(text: str) -> float:
+    """Seconds as they are, or those since 1970 of a time, which is in UTC where it names no zone."""
+    try:
+        return float(text)
+    except ValueError:
+        found = datetime.fromisoformat(text.strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _parquet(path: Path) -> tuple[Rates, Rates]:
@@ -107,12 +131,19 @@ def _parquet(path: Path) -> tuple[Rates, Rates]:
         raise _refusal(path, "Parquet", remedy) from None
     try:
         table = parquet.read_table(path).select([0, 1])
-        times, rates = (np.asarray(column, dtype=float) for column in table.columns)
+        times, rates = _seconds(table.column(0)), np.asarray(table.column(1), dtype=float)
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise _refusal(
-            path, str(error), "its first two columns are seconds, rows per second"
+            path, str(error), "its first two columns are times and rows per second"
         ) from error
     return times, rates
+
+
+def _seconds(times: ArrayLike) -> Rates:
+    found = np.asarray(times)
+    if found.dtype.kind == "M":
+        found = (found - np.datetime64(0, "s")) / np.timedelta64(1, "s")
+    return found.astype(float)
 
 
 def _prometheus(path: Path) -> tuple[Rates, Rates]:
