@@ -31,7 +31,7 @@ def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, .
         raise _refusal(name, f"{len(times)} samples", "a load needs at least two")
     if (rates < 0).any():
         worst = int(np.argmin(rates))
-        value = f"{rates[worst]:g} rows/s at {times[worst]:g} s"
+        value = f"{rates[worst]:g} rows/s at {times[worst]:.10g} s"
         raise _refusal(name, value, "give rates, not differences or counters")
     if (np.diff(times) < 0).any():
         told.append("samples were out of order and have been sorted")
