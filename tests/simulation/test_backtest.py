@@ -69,7 +69,7 @@ def test_wrong_words_are_wrong_use_and_told_with_a_remedy(
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("load.csv", "0,5\n15,minus\n", "each line has two numbers"),
+        ("load.csv", "0,5\n15,minus\n", "each line has a time"),
         ("load.txt", "0,5\n", "give a .csv, .parquet or .json file"),
         ("load.json", '{"data": 3}', "/api/v1/query_range"),
         ("absent.csv", None, "No such file or directory"),
