@@ -39,7 +39,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=".venv/bin/python -m bench.closed_loop", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog=".venv/bin/python -m bench.closed_loop", description=__doc__
+    )
     parser.add_argument(
         "--only",
         action="append",

@@ -46,11 +46,11 @@ def calibrated(scene: Scene, measured: Sequence[Measurement]) -> Plant | NoData:
     plant = _with_executors(pace, [found for run in measured for found in arrivals(run.course)])
     plant = replace(
         plant,
-        cold=_median(_colds(plant, scene, measured), DEFAULTS.cold),
+        cold=_median(_colds(plant, measured), DEFAULTS.cold),
         executor_loss=_median(_executor_losses(plant, scene, measured), DEFAULTS.executor_loss),
     )
     plant = replace(plant, crowding=min(_median(_crowdings(plant, measured), 0.0), MOST_CROWDING))
-    loss = _median(_driver_losses(plant, scene, measured), DEFAULTS.driver_loss)
+    loss = _median(_driver_losses(plant, measured), DEFAULTS.driver_loss)
     plant = with_usage(plant, measured)
     # The operator's own restart is measured by nothing here, and lacks only that the loss is noticed.
     return replace(plant, driver_loss=loss, restart=loss)
@@ -145,29 +145,39 @@ def _with_executors(plant: Plant, found: Sequence[Arrival]) -> Plant:
 # Outages.
 
 
-def _colds(plant: Plant, scene: Scene, measured: Sequence[Measurement]) -> Iterator[float]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Seconds from a failure to the first commit of what came after it, and the rows of that."""
+
+    struck: Struck
+    seconds: float
+    rows: float
+
+
+def _colds(plant: Plant, measured: Sequence[Measurement]) -> Iterator[float]:
     """Of as many executors as there can be, if that was seen."""
     found = list(_gaps(measured, EXECUTORS_KILLED))
-    most = max((struck.executors for _, struck in found), default=0)
-    for gap, struck in found:
-        if struck.executors == most:
-            yield gap - plant.pending - plant.start - _first_batch(plant, scene, struck, gap)
+    most = max((gap.struck.executors for gap in found), default=0)
+    for gap in found:
+        if gap.struck.executors == most:
+            yield gap.seconds - plant.pending - plant.start - _first_batch(plant, gap)
 
 
-def _driver_losses(plant: Plant, scene: Scene, measured: Sequence[Measurement]) -> Iterator[float]:
-    for gap, struck in _gaps(measured, DRIVER_KILLED):
-        cold = plant.cold * plant.crowded(struck.executors)
-        yield gap - cold - _first_batch(plant, scene, struck, gap)
+def _driver_losses(plant: Plant, measured: Sequence[Measurement]) -> Iterator[float]:
+    for gap in _gaps(measured, DRIVER_KILLED):
+        cold = plant.cold * plant.crowded(gap.struck.executors)
+        yield gap.seconds - cold - _first_batch(plant, gap)
 
 
 def _executor_losses(
     plant: Plant, scene: Scene, measured: Sequence[Measurement]
 ) -> Iterator[float]:
-    for gap, struck in _gaps(measured, EXECUTOR_KILLED):
-        if struck.executors > 1:
-            ordinary = _ordinary(plant, scene.rate(struck.at), struck.executors)
+    for gap in _gaps(measured, EXECUTOR_KILLED):
+        executors = gap.struck.executors
+        if executors > 1:
+            ordinary = _ordinary(plant, scene.rate(gap.struck.at), executors)
             # The others do its work, too: all that is left of the batch takes longer by that.
-            yield gap * (struck.executors - 1) / struck.executors - ordinary / 2
+            yield gap.seconds * (executors - 1) / executors - ordinary / 2
 
 
 def _crowdings(plant: Plant, measured: Sequence[Measurement]) -> Iterator[float]:
@@ -190,14 +200,17 @@ def _delay(plant: Plant, course: Course, struck: Struck) -> float:
     return total("seconds") - plant.overhead * total("batches") - total("rows") / capacity
 
 
-def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[tuple[float, Struck]]:
-    """The seconds from each failure of a kind to the first commit of what came after it."""
+def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[Gap]:
+    """Of each failure of a kind."""
     for run in measured:
-        commits = sorted({at for at in run.course.known("committed") if at is not None})
+        course = run.course
+        committed, rows = course.known("committed"), course.grown("rows")
+        commits = sorted({at for at in committed if at is not None})
         for struck in run.struck:
             after = [at for at in commits if at > struck.at]
             if struck.fault == fault and after:
-                yield _end_of_outage(struck.at, after) - struck.at, struck
+                end = _end_of_outage(struck.at, after)
+                yield Gap(struck=struck, seconds=end - struck.at, rows=rows[committed.index(end)])
 
 
 def _end_of_outage(failed: float, after: Sequence[float]) -> float:
@@ -206,12 +219,11 @@ def _end_of_outage(failed: float, after: Sequence[float]) -> float:
     return max(pauses, key=lambda pause: pause[0] - pause[1])[0]
 
 
-def _first_batch(plant: Plant, scene: Scene, struck: Struck, gap: float) -> float:
-    """Seconds of the first batch after an outage, which takes what has come meanwhile, as far as it may."""
-    rows = min(scene.most_rows, scene.rate(struck.at) * (gap + scene.period))
-    executors = max(1, struck.executors)
+def _first_batch(plant: Plant, gap: Gap) -> float:
+    """Seconds of the first batch after an outage beside those in which executors are cold."""
+    executors = max(1, gap.struck.executors)
     speed = plant.capacity(executors) * (1 - plant.slowness * plant.crowded(executors))
-    return plant.overhead + rows / speed
+    return plant.overhead + gap.rows / speed
 
 
 def _ordinary(plant: Plant, rate: float, executors: int) -> float:

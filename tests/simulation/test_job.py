@@ -114,14 +114,30 @@ def test_without_a_driver_nothing_is_committed_until_the_downtime_is_over() -> N
 
 def test_rows_since_the_last_checkpoint_are_processed_again_after_a_failure() -> None:
     lengths = []
-    for checkpoint in (0.0, 100.0):
+    for checkpoint in (1.0, 100.0):
         running = job(
             plant(checkpoint=checkpoint), 1000, 4, failures=[Failure(at=199, loss=Loss.DRIVER)]
         )
         running.advance(400)
         lengths.append(next(batch for batch in running.batches if batch.start > 199).seconds)
-    replayed = 199 - 100
+    replayed = 199 - 1 - 100
     assert lengths[1] - lengths[0] == pytest.approx(replayed * 1000 / 4000, abs=1)
+
+
+@pytest.mark.parametrize(
+    "losses", [[Loss.DRIVER], [Loss.EXECUTOR] * 4], ids=["driver", "all executors"]
+)
+def test_a_batch_that_is_lost_is_done_again_with_the_same_rows(losses: list[Loss]) -> None:
+    running = job(plant(), 2000, 4, failures=[Failure(at=500.5, loss=loss) for loss in losses])
+    running.advance(500.49)
+    assert running.batch_since is not None
+    upto = running.arrived(running.batch_since)
+    running.advance(600)
+    again = next(batch for batch in running.batches if batch.end > 500.5)
+    assert again.start > 505
+    assert again.upto == pytest.approx(upto)
+    following = running.batches[running.batches.index(again) + 1]
+    assert following.upto == pytest.approx(running.arrived(following.start))
 
 
 def test_a_lost_executor_holds_its_batch_up_and_is_replaced() -> None:

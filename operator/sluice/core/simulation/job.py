@@ -2,9 +2,10 @@
 
     batch      takes what has arrived, or as much as the limit allows; its length is drawn when it begins, and what is
                left of it changes when executors come or go, because tasks that wait run on whoever is there
-    loss       of an executor: the batch takes longer and another executor comes; of the driver: the batch is lost,
-               all executors are new, and what was not checkpointed is done again; a driver that is lost while it
-               starts has to start again
+    loss       of an executor: the batch takes longer and another executor comes; of the driver, or of all executors:
+               the batch begins anew with the same rows, as Spark's offset log has it, and all executors are new; where
+               not each batch is checkpointed, all since the last checkpoint is done again; a driver that is lost while
+               it starts has to start again
     rescale    live: executors join when they have started, and leave at the end of a batch; by a restart: as a loss
                of the driver, but without a replay
 
@@ -93,6 +94,7 @@ class SimulatedJob:
         self._replay = 0.0
         self._reload = 0.0
         self._batch: Batch | None = None
+        self._planned: float | None = None
         self._working: list[Executor] = []
         self._looked = 0.0
         self._next_start = 0.0
@@ -203,7 +205,8 @@ class SimulatedJob:
             self._next_start = self.now + max(LOOK_AGAIN, self.plant.period)
             return
         working = self._executors.ready(self.now)
-        upto = min(arrived, first + (self.plant.most_rows or NEVER))
+        upto = self._planned or min(arrived, first + (self.plant.most_rows or NEVER))
+        self._planned = None
         new = _new_share(working)
         self._batch = Batch(
             start=self.now,
@@ -241,14 +244,15 @@ class SimulatedJob:
         self._work_on(everyone)
         return replace(batch, end=self.now + rest, executors=len(everyone), cold=True)
 
-    def _continued(self, batch: Batch) -> Batch | None:
-        """A batch that goes on with those of its executors that are still there; none without any."""
+    def _go_on(self, batch: Batch) -> None:
+        """With the batch on those of its executors that are still there; it is lost without any."""
         still = [executor for executor in self._working if executor in self._executors.present]
         if not still:
-            return None
+            self._lose_batch()
+            return
         rest = (batch.end - self.now) / self._speed_up(still)
         self._work_on(still)
-        return replace(batch, end=self.now + rest, executors=len(still))
+        self._batch = replace(batch, end=self.now + rest, executors=len(still))
 
     def _speed_up(self, working: Sequence[Executor]) -> float:
         now = self._executors.capacity(self._working, self.now)
@@ -282,11 +286,17 @@ class SimulatedJob:
             self._lose_executor()
         self.happened.append(failure)
 
+    def _lose_batch(self) -> None:
+        """Whoever works next does it again with the same rows, unless it goes back to a checkpoint."""
+        if self._batch and not self.plant.checkpoint:
+            self._planned = self._batch.upto
+        self._batch = None
+
     def _stop_driver(self, downtime: float, executors: int, *, replay: bool) -> None:
         away = self._chance.duration(downtime)
         self.down_until = self.now + away
         self.start = self._start(downtime, away, ready=self.down_until)
-        self._batch = None
+        self._lose_batch()
         self._next_start = self.down_until
         self._replay = self.committed - self._checkpointed[1] if replay else 0.0
         self._reload = 0.0
@@ -304,7 +314,7 @@ class SimulatedJob:
             self._reload += moved
         else:
             delay = self._chance.duration(self.plant.executor_loss) + moved
-            self._batch = self._continued(replace(self._batch, end=self._batch.end + delay))
+            self._go_on(replace(self._batch, end=self._batch.end + delay))
 
     def _rescale_live(self, executors: int) -> None:
         if executors > self.executors:
@@ -315,7 +325,7 @@ class SimulatedJob:
         # What moves to new executors is loaded when they begin to work, what moves to old ones with the next batch.
         self._reload += self.plant.state_reload * leaving / self.executors
         if self._batch:
-            self._batch = self._continued(self._batch)
+            self._go_on(self._batch)
 
 
 def _new_share(working: Sequence[Executor]) -> float:
