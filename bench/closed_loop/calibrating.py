@@ -201,7 +201,7 @@ def _delay(plant: Plant, course: Course, struck: Struck) -> float:
 
 
 def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[Gap]:
-    """Of each failure of a kind."""
+    """The gap after each failure of a kind."""
     for run in measured:
         course = run.course
         committed, rows = course.known("committed"), course.grown("rows")

@@ -70,12 +70,11 @@ _INVERSE = frozenset({Shape.CONTENTION, Shape.CROSSTALK})
 def possible_shapes(slots: Slots, rates: Sequence[tuple[int, float]]) -> list[Shape]:
     """The shapes that (executors, rate) may have."""
     line = fit_curve(Shape.STAIRCASE, slots, rates)
-    impossible = set()
-    if slots.tasks is None:
-        impossible.add(Shape.STAIRCASE)
-    if line is None or line.intercept >= 0:
-        impossible.add(Shape.PROPORTIONAL)
-    return [shape for shape in Shape if shape not in impossible]
+    is_possible = {
+        Shape.STAIRCASE: slots.tasks is not None,
+        Shape.PROPORTIONAL: line is not None and line.intercept < 0,
+    }
+    return [shape for shape in Shape if is_possible.get(shape, True)]
 
 
 def fit_curve(shape: Shape, slots: Slots, rates: Sequence[tuple[int, float]]) -> Curve | None:

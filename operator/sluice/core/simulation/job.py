@@ -205,8 +205,9 @@ class SimulatedJob:
             self._next_start = self.now + max(LOOK_AGAIN, self.plant.period)
             return
         working = self._executors.ready(self.now)
-        upto = self._planned or min(arrived, first + (self.plant.most_rows or NEVER))
-        self._planned = None
+        upto, self._planned = self._planned, None
+        if upto is None:
+            upto = min(arrived, first + (self.plant.most_rows or NEVER))
         new = _new_share(working)
         self._batch = Batch(
             start=self.now,
@@ -245,7 +246,7 @@ class SimulatedJob:
         return replace(batch, end=self.now + rest, executors=len(everyone), cold=True)
 
     def _go_on(self, batch: Batch) -> None:
-        """With the batch on those of its executors that are still there; it is lost without any."""
+        """Let a batch go on with those of its executors that are still there; it is lost without any."""
         still = [executor for executor in self._working if executor in self._executors.present]
         if not still:
             self._lose_batch()
