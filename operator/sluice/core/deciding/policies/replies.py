@@ -52,6 +52,13 @@ def wishes_reach(situation: Situation, seconds: float) -> bool:
     return seconds <= 0 or any(wish.at <= -seconds for wish in situation.wishes)
 
 
+def enough_for(situation: Situation, executors: int) -> float:
+    """Seconds since more than so many were wanted, or since the first wish that is known."""
+    known = [wish for wish in situation.wishes if wish.at < 0]
+    larger = [wish.at for wish in known if wish.executors > executors]
+    return -max(larger) if larger else -min((wish.at for wish in known), default=0.0)
+
+
 def steady_for(situation: Situation) -> float:
     """Seconds since the job started or was rescaled, whichever was later."""
     changed = situation.since_rescale

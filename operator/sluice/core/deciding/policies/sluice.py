@@ -17,7 +17,13 @@ from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
 from sluice.core.deciding.outlook import backlog, expected_load, peak, upper_load
 from sluice.core.deciding.paying import Rescale, cheapest_rescale
-from sluice.core.deciding.policies.replies import held, largest_wish, reply, wishes_reach
+from sluice.core.deciding.policies.replies import (
+    enough_for,
+    held,
+    largest_wish,
+    reply,
+    wishes_reach,
+)
 from sluice.core.deciding.situation import Situation
 from sluice.core.deciding.starting import known_capacity
 from sluice.core.modelling.capacity import Capacity
@@ -46,7 +52,9 @@ class Sluice:
     horizon: float = 900.0
     """What is needed within that time is not taken away."""
     payback: float = 1200.0
-    """A rescale must pay within that time."""
+    """A rescale must pay within that time, or within the next."""
+    lasting: float = 0.5
+    """What was enough for a time is taken to be enough for so much of it longer."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
     downtime_share: float = 0.6
@@ -180,16 +188,16 @@ class Sluice:
         if wanted >= current:
             return _decision(case, choice, rescale, wanted, current, f"{_some(current)} will do")
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
-        obstacle = self._obstacle(case, rescale, current - executors)
+        obstacle = self._obstacle(case, rescale, executors)
         if obstacle:
             reason = f"{_some(wanted)} would do, but {obstacle}"
             return _decision(case, choice, rescale, wanted, current, reason)
         reason = f"{_some(executors)} will do for {case.later.peak:.0f} rows/s"
         return _decision(case, choice, rescale, wanted, executors, reason)
 
-    def _obstacle(self, case: Case, rescale: Rescale, saved: int) -> str | None:
-        """What speaks against so many executors less."""
-        lag = case.situation.observed.lag
+    def _obstacle(self, case: Case, rescale: Rescale, executors: int) -> str | None:
+        """What speaks against so few executors."""
+        saved, lag = case.situation.executors - executors, case.situation.observed.lag
         if isinstance(lag, NoData):
             return f"how many rows wait is unknown: {lag.reason}"
         if case.later.backlog > 0:
@@ -199,7 +207,8 @@ class Sluice:
         since = case.situation.since_rescale
         if rescale.path is Path.RESTART and since is not None and since < self.payback:
             return f"the last rescale, {since:.0f} s ago, has not paid yet"
-        worth = rescale.break_even(self.payback)
+        lasting = self.lasting * enough_for(case.situation, executors)
+        worth = rescale.break_even(max(self.payback, lasting))
         if saved <= worth:
             return f"an outage of {rescale.outage:.0f} s is worth {worth:.1f} executors"
         return None
