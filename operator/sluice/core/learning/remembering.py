@@ -7,13 +7,13 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from sluice.core.deciding.compacting import compacted_models
+from sluice.core.deciding.compacting import WISHES, compacted_models
 from sluice.core.deciding.situation import Models, Wish
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects, effects_from_data
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.terms import Terms
-from sluice.core.learning.watching import WISHES, Watcher
+from sluice.core.learning.watching import Watcher
 from sluice.core.modelling import capacity, downtime, latency
 from sluice.core.modelling.stored import Data, opened, sealed
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from sluice.core.deciding.compacting import WISHES
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.judging import Reading, Trial, trial_of
 from sluice.core.deciding.situation import (
@@ -32,9 +33,6 @@ from sluice.core.series import Measured, NoData
 
 RECENT = 60.0
 """Seconds over which rates and shares are averaged."""
-
-WISHES = 3600.0
-"""Seconds for which former decisions are remembered; policies look back an hour at most."""
 
 HISTORY = 2 * 86_400.0
 """Seconds of load that are remembered."""

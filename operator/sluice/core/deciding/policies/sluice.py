@@ -53,8 +53,8 @@ class Sluice:
     """What is needed within that time is not taken away."""
     payback: float = 1200.0
     """A rescale must pay within that time, or within the next."""
-    lasting: float = 0.5
-    """What was enough for a time is taken to be enough for so much of it longer."""
+    lasting: float = 1.0
+    """What was enough for a time is expected to be enough for so many times that time more."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
     downtime_share: float = 0.6
