@@ -13,7 +13,7 @@ import pytest
 
 from e2e.support import installing
 from e2e.support.api import Cluster, to_yaml
-from e2e.support.jobs import Job, passthrough
+from e2e.support.jobs import Job, passthrough, short_lived
 from e2e.support.load import Load
 from e2e.support.prometheus import Prometheus
 
@@ -110,7 +110,7 @@ def job(
     name = request.node.originalname.removeprefix("test_").replace("_", "-")[:32].strip("-")
     for end in ("in", "out"):
         load.create_topic(f"{name}-{end}")
-    cluster.apply(to_yaml(passthrough(name)), namespace)
+    cluster.apply(to_yaml(short_lived(passthrough(name))), namespace)
     made = Job(cluster, namespace, name)
     yield made
     if request.node.stash.get(_FAILED, False):

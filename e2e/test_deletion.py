@@ -3,7 +3,7 @@
 import pytest
 
 from e2e.support.api import Cluster, Json, to_yaml
-from e2e.support.jobs import Job, passthrough
+from e2e.support.jobs import Job, passthrough, short_lived
 from e2e.support.load import Load
 
 SECONDS = 60
@@ -46,7 +46,7 @@ def test_a_job_whose_kafka_is_down_goes_in_time(
 ) -> None:
     name = "without-kafka"
     nowhere = [{"kafka": {"bootstrapServers": ["no-kafka:9092"], "topics": ["clicks"]}}]
-    cluster.apply(to_yaml(passthrough(name, sources=nowhere)), namespace)
+    cluster.apply(to_yaml(short_lived(passthrough(name, sources=nowhere))), namespace)
     job = Job(cluster, namespace, name)
     failed = job.wait(
         "a failure",
@@ -72,7 +72,7 @@ def test_deleting_frees_the_name_for_the_next_job(job: Job) -> None:
     job.wait_until_ready()
     body = job.read()
     job.cluster.delete("StreamJob", job.namespace, job.name)
-    job.cluster.apply(to_yaml(passthrough(job.name)), job.namespace)
+    job.cluster.apply(to_yaml(short_lived(passthrough(job.name))), job.namespace)
     again = job.wait_until_ready(incarnation=1)
     assert again["metadata"]["uid"] != body["metadata"]["uid"]
     driver = job.driver()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from e2e.support.api import Cluster, Json, condition, to_yaml
-from e2e.support.jobs import Job, passthrough
+from e2e.support.jobs import Job, passthrough, short_lived
 from e2e.support.load import Load
 from sluice.manifests.names import JOB_LABEL
 
@@ -58,7 +58,7 @@ def test_the_condition_tells_what_to_mend(
     cluster: Cluster, namespace: str, operator: str, load: Load, name: str
 ) -> None:
     spec, parts = MISTAKES[name]
-    cluster.apply(to_yaml(passthrough(name, **spec)), namespace)
+    cluster.apply(to_yaml(short_lived(passthrough(name, **spec))), namespace)
     job = Job(cluster, namespace, name)
 
     def told(resource: Mapping[str, Any]) -> bool:

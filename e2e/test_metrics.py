@@ -14,7 +14,7 @@ import pytest
 
 from e2e.faults.field import sender
 from e2e.support.api import Cluster, Json, condition, wait_for
-from e2e.support.jobs import Job, passthrough, progress_of
+from e2e.support.jobs import Job, passthrough, progress_of, short_lived
 from e2e.support.load import Load
 from e2e.support.programs import running, running_program
 from e2e.support.prometheus import Prometheus
@@ -62,7 +62,7 @@ def watched(
     body["spec"]["application"]["arguments"].remove("--passthrough")
     body["spec"]["application"]["sparkConf"] = {"spark.sql.shuffle.partitions": "2"}
     with (
-        running(cluster, namespace, body) as job,
+        running(cluster, namespace, short_lived(body)) as job,
         sender(cluster, namespace, "watched-in", rate=RATE),
     ):
         job.wait_until_ready()
@@ -131,7 +131,7 @@ def test_percentiles_agree_with_the_records_own_times(
     name = "percentiles"
     for end in ("in", "out"):
         load.create_topic(f"{name}-{end}")
-    with running(cluster, namespace, passthrough(name)) as job:
+    with running(cluster, namespace, short_lived(passthrough(name))) as job:
         # Rows that waited before the driver was there are timed, too.
         sent = load.send(f"{name}-in", rate=RATE, records=RATE * 5)
         job.wait_until_ready()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
-from e2e.support.jobs import Job, enrichment
+from e2e.support.jobs import Job, enrichment, short_lived
 from e2e.support.load import Load, result_of
 from e2e.support.prometheus import Prometheus
 from sluice.core.deciding.storing import record_from_data
@@ -21,7 +21,7 @@ def scaled(cluster: Cluster, load: Load, name: str, **scaling: str) -> Iterator[
     """Such a job with twelve partitions, for the length of a block."""
     load.create_topic(f"{name}-in", partitions=12)
     load.create_topic(f"{name}-out", partitions=4)
-    cluster.apply(to_yaml(enrichment(name, **scaling)), load.namespace)
+    cluster.apply(to_yaml(short_lived(enrichment(name, **scaling))), load.namespace)
     job = Job(cluster, load.namespace, name)
     try:
         job.wait_until_ready()

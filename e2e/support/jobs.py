@@ -49,6 +49,15 @@ def enrichment(name: str, wait: int = WAIT_MILLISECONDS, /, **scaling: str) -> J
     )
 
 
+def short_lived(body: Json) -> Json:
+    """The same job with Java that compiles less: warm sooner, it leaves more of two processors to other tests."""
+    application = body["spec"]["application"]
+    less = "-XX:TieredStopAtLevel=1"
+    settings = {f"spark.{role}.extraJavaOptions": less for role in ("driver", "executor")}
+    quick = {**application, "sparkConf": {**settings, **application.get("sparkConf", {})}}
+    return {**body, "spec": {**body["spec"], "application": quick}}
+
+
 def _application(name: str, file: str, *arguments: str) -> Json:
     """A program of the image, from topic NAME-in to NAME-out."""
     return {

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from e2e.support.api import Cluster, Json, to_yaml
-from e2e.support.jobs import Job, passthrough
+from e2e.support.jobs import Job, passthrough, short_lived
 
 FOLDER = "/opt/program"
 
@@ -47,7 +47,7 @@ def running_program(
             ],
         }
     }
-    body = passthrough(name, **spec)
+    body = short_lived(passthrough(name, **spec))
     application = body["spec"]["application"]
     application["mainFile"] = f"{FOLDER}/main.py"
     application["driver"] = {**application["driver"], "template": template}
