@@ -42,6 +42,19 @@ MISTAKES: dict[str, tuple[Json, tuple[str, ...]]] = {
         },
         ("spec.application", "nowhere", "create the Secret"),
     ),
+    "missing-config-map": (
+        {
+            "application": {
+                "driver": {
+                    "memory": "512Mi",
+                    "template": {
+                        "spec": {"volumes": [{"name": "code", "configMap": {"name": "nowhere"}}]}
+                    },
+                }
+            }
+        },
+        ("spec.application", 'configmap "nowhere" not found', "create the Secret or ConfigMap"),
+    ),
     "driver-too-large": (
         {"application": {"driver": {"memory": "900Gi"}}},
         ("spec.application.driver", "921600 MiB", "add a node"),

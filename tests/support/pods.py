@@ -19,6 +19,11 @@ def running(pod: Mapping[str, Any], *, since: datetime = NOW, image: str = "") -
     return whole
 
 
+def being_made(pod: Mapping[str, Any]) -> Json:
+    """The pod on its node, whose kubelet works on the volumes, the network and the image of its container."""
+    return _with_state(pod, "Pending", {"waiting": {"reason": "ContainerCreating"}})
+
+
 def executor(
     job: str, name: str, *, namespace: str = "shop", request: str = "1", limit: str | None = None
 ) -> Json:

@@ -66,8 +66,9 @@ app.kubernetes.io/component: operator
   resources: [leases]
   verbs: [create, get, patch, update]
 - apiGroups: [""]
+  # Written about jobs, and read of drivers' pods whose containers are not made.
   resources: [events]
-  verbs: [create]
+  verbs: [create, list]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [roles, rolebindings]
   verbs: [create, patch]

@@ -106,6 +106,11 @@ def _of_surroundings(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
             "spec.application: create the Secret or ConfigMap that it names, or correct the name.",
         ),
         (
+            ("FailedMount",),
+            f"spec.application: what its pod template mounts must exist in the namespace {job.key.namespace!r}; "
+            "create the Secret or ConfigMap, or correct the name.",
+        ),
+        (
             ("ModuleNotFoundError",),
             "spec.application: add the module to the image, or its directory to pythonPath.",
         ),

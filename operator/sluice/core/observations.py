@@ -44,7 +44,8 @@ class Termination:
 class DriverPod:
     """The driver pod of a job as the API server shows it.
 
-    `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts.
+    `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts. `is_being_made` says that
+    the kubelet has it and has not made its container yet: its status tells no more, only Events do.
     `document` is the spec that the pod was made from; None if it is not readable. `digest` is that of the image that
     its container runs, or has run last; None while the kubelet has not told. `gone_by` is when a pod that is being
     deleted should have ended.
@@ -63,6 +64,7 @@ class DriverPod:
     node: str | None = None
     ended: Termination | None = None
     obstacle: tuple[str, str] | None = None
+    is_being_made: bool = False
     document: Mapping[str, object] | None = None
     digest: str | None = None
 

@@ -1,7 +1,7 @@
 """Read pods as the API server shows them: the counterpart of `pods`."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +14,10 @@ from sluice.manifests import names
 Json = Mapping[str, Any]
 
 _MESSAGE_LIMIT = 1000
+
+_BEING_MADE = (None, "ContainerCreating", "PodInitializing")
+"""What the kubelet says of a container on whose volumes, network and image it works."""
+
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -94,6 +98,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
     container = _container(status)
     state: Json = container.get("state", {})
     running = state.get("running", {})
+    node = pod.get("spec", {}).get("nodeName")
     return DriverPod(
         name=metadata["name"],
         uid=metadata["uid"],
@@ -105,9 +110,10 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         gone_by=_time(metadata.get("deletionTimestamp")),
         started=_time(running.get("startedAt") or state.get("terminated", {}).get("startedAt")),
         address=status.get("podIP"),
-        node=pod.get("spec", {}).get("nodeName"),
+        node=node,
         ended=_termination(state.get("terminated"), status),
         obstacle=_obstacle(state, status),
+        is_being_made=node is not None and _is_being_made(state),
         document=document,
         digest=digest_in(container.get("imageID") or ""),
     )
@@ -157,9 +163,36 @@ def _end_of(log: str) -> str:
     return lines or log[-_MESSAGE_LIMIT:]
 
 
+def newest_warning(events: Iterable[Json]) -> tuple[str, str] | None:
+    """The reason and the message of the newest Event of a pod, if that is a warning; else it has gone on since."""
+    newest = max(events, key=lambda event: (_told_at(event), _is_warning(event)), default=None)
+    if newest is None or not _is_warning(newest):
+        return None
+    reason = newest.get("reason") or "Warning"
+    return reason, newest.get("message") or reason
+
+
+def _is_warning(event: Json) -> bool:
+    return event.get("type") == "Warning"
+
+
+def _told_at(event: Json) -> str:
+    """When it was told last. All come from Kubernetes, in UTC: whole seconds of one kind, or fractions of the other."""
+    series = event.get("series") or {}
+    last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
+    return str(last or event["metadata"].get("creationTimestamp") or "")[
+        : len("2026-01-31T20:00:00")
+    ]
+
+
+def _is_being_made(state: Json) -> bool:
+    reason = state.get("waiting", {}).get("reason")
+    return not {"running", "terminated"} & state.keys() and reason in _BEING_MADE
+
+
 def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:
     waiting = state.get("waiting", {})
-    if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+    if waiting.get("reason") not in _BEING_MADE:
         return waiting["reason"], waiting.get("message") or waiting["reason"]
     for condition in status.get("conditions", []):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":

@@ -8,6 +8,7 @@ the API server sent, and so has the driver that was made from it.
 """
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any
 
 from sluice.api import convert
@@ -59,6 +60,12 @@ class Fleet:
     def driver(self, key: JobKey) -> DriverPod | None:
         """The driver pod as last seen."""
         return self._drivers.get(key)
+
+    def hinder(self, key: JobKey, uid: str, obstacle: tuple[str, str] | None) -> None:
+        """Enter what keeps a driver's container from being made, until a watch tells of that pod again."""
+        driver = self._drivers.get(key)
+        if driver is not None and driver.uid == uid and driver.is_being_made:
+            self._drivers[key] = replace(driver, obstacle=obstacle)
 
     def executors_running(self, key: JobKey) -> int:
         """How many executor pods run."""

@@ -40,6 +40,7 @@ from sluice.ports import (
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
+from sluice.services.kubelets import Kubelets
 from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
@@ -99,6 +100,7 @@ class Reconciler:
         self._profiling = profiling
         self._paused_by = paused_by
         self._good = LastGood(cluster, fleet)
+        self._kubelets = Kubelets(cluster, fleet, clock)
         self._key = b""
         self._records: dict[JobKey, tuple[str, Record]] = {}
         self._led_since = clock.now()
@@ -132,6 +134,7 @@ class Reconciler:
         record = self._recall(key, resource)
         if await self._good.fetch(key, record):
             return 0.0
+        again = await self._kubelets.hear(key)
         seen, now = self._look(key), self._clock.now()
         declared = self._fleet.declared(key)
         record, job = self._good.in_force(key, record)
@@ -143,7 +146,7 @@ class Reconciler:
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         if succession.knows_less(record, verdict, seen):
             await self._guard(job, verdict, seen.driver)
-            return _pause(verdict, seen, None, now)
+            return _pause(verdict, seen, now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
         if isinstance(declared, InvalidSpec):
             claims = specclaims.without_spec(claims, str(declared), verdict)
@@ -156,7 +159,7 @@ class Reconciler:
             later = await self._remember(job, record, verdict, seen)
             is_refused = await self._act(job, verdict, seen)
             await self._guard(job, verdict, seen.driver)
-        return 0.0 if is_refused else _pause(verdict, seen, later, now)
+        return 0.0 if is_refused else _pause(verdict, seen, now, later, again)
 
     def _forget(self, key: JobKey) -> None:
         self._records.pop(key, None)
@@ -326,7 +329,8 @@ class Reconciler:
         return RESYNC
 
 
-def _pause(verdict: Verdict, seen: Observed, later: float | None, now: datetime) -> float:
+def _pause(verdict: Verdict, seen: Observed, now: datetime, *asked: float | None) -> float:
+    """Seconds until the next look: the first that there is a reason for, also of those that others ask for."""
     pauses = [REFUSED_AGAIN if verdict.phase is Phase.REFUSED else RESYNC]
     overdue = seen.led_since + succession.SOON
     if now < overdue:
@@ -334,8 +338,7 @@ def _pause(verdict: Verdict, seen: Observed, later: float | None, now: datetime)
         pauses.append((overdue - now).total_seconds())
     if verdict.held_back is not None:
         pauses.append(HELD_BACK_AGAIN)
-    if later is not None:
-        pauses.append(later)
+    pauses += (pause for pause in asked if pause is not None)
     if isinstance(verdict.step, Wait) and verdict.step.until is not None:
         pauses.append(max(0.0, (verdict.step.until - now).total_seconds()))
     return min(pauses)
