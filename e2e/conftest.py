@@ -21,8 +21,8 @@ pytestmark = pytest.mark.e2e
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here needs the cluster, and minutes. What takes longest begins first: at the end, it would leave one
-    of two lanes empty.
+    """Everything here needs the cluster, and minutes. What takes longest begins first: at the end, all other
+    lanes would wait for it.
     """
     for item in items:
         item.add_marker(pytest.mark.e2e)

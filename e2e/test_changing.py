@@ -10,6 +10,8 @@ from e2e.support.api import Cluster, Json, condition, wait_for
 from e2e.support.jobs import Job
 from e2e.support.load import Load, result_of
 
+pytestmark = pytest.mark.long
+
 
 def test_a_change_that_does_not_work_is_taken_back_and_tried_again_when_a_person_asks(
     job: Job, load: Load

@@ -20,6 +20,8 @@ from e2e.support.programs import running, running_program
 from e2e.support.prometheus import Prometheus
 from sluice.catalogue.agent import RECORD_LATENCY
 
+pytestmark = pytest.mark.long
+
 RATE = 200
 SLO = {
     "latency": {"percentile": 0.95, "bound": "20s"},
