@@ -48,7 +48,15 @@ MISTAKES: dict[str, tuple[Json, tuple[str, ...]]] = {
                 "driver": {
                     "memory": "512Mi",
                     "template": {
-                        "spec": {"volumes": [{"name": "code", "configMap": {"name": "nowhere"}}]}
+                        "spec": {
+                            "volumes": [{"name": "code", "configMap": {"name": "nowhere"}}],
+                            "containers": [
+                                {
+                                    "name": "driver",
+                                    "volumeMounts": [{"name": "code", "mountPath": "/code"}],
+                                }
+                            ],
+                        }
                     },
                 }
             }
