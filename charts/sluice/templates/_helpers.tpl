@@ -66,7 +66,7 @@ app.kubernetes.io/component: operator
   resources: [leases]
   verbs: [create, get, patch, update]
 - apiGroups: [""]
-  # Written about jobs, and read of drivers' pods whose containers are not made.
+  # Written about jobs, and read of pods whose containers are not made.
   resources: [events]
   verbs: [create, list]
 - apiGroups: [rbac.authorization.k8s.io]

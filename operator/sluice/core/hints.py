@@ -3,23 +3,41 @@
 The texts come from Python, Spark, Kafka and Kubernetes and may change there; then the sentence is missing, and no more.
 """
 
-from sluice.core.application import StreamJob
+from collections.abc import Iterable
+
+from sluice.core.application import PodShape, StreamJob
 from sluice.core.quantities import format_cpu, mebibytes
+
+Known = tuple[tuple[str, ...], str]
+"""Fragments of what is told, one of which must be in it, and the advice for it."""
 
 
 def remedy(job: StreamJob, told: str) -> str:
     """A sentence to add to an error, beginning with a space; empty if nothing is known about it."""
-    for fragments, advice in _known(job):
+    room = _room(job.application.driver, "spec.application.driver")
+    return _advice((*_of_checkpoints(job), *_of_program(job), *_of_pods(job), room), told)
+
+
+def executor_remedy(job: StreamJob, told: str) -> str:
+    """The same for what keeps an executor from starting."""
+    room = _room(job.application.executor, "spec.executors.memory and spec.application.executor")
+    return _advice((*_of_pods(job), room), told)
+
+
+def _advice(known: Iterable[Known], told: str) -> str:
+    for fragments, advice in known:
         if any(fragment in told for fragment in fragments):
             return f" {advice}"
     return ""
 
 
-def _known(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
-    return (*_of_checkpoints(job), *_of_surroundings(job))
+def _room(shape: PodShape, field: str) -> Known:
+    needed = f"{mebibytes(shape.memory)} MiB of memory with its overhead and {format_cpu(shape.cpu_request)} CPU"
+    advice = f"{field}: no node has {needed} free; lower memory or cpuRequest, or add a node."
+    return ("Insufficient memory", "Insufficient cpu"), advice
 
 
-def _of_checkpoints(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
+def _of_checkpoints(job: StreamJob) -> tuple[Known, ...]:
     """Spark's words for a checkpoint that it cannot go on from."""
     place = f"spec.checkpoint: {job.checkpoint_location!r}"
     anew = "or begin anew with another spec.checkpoint, which leaves this job's progress behind"
@@ -61,7 +79,8 @@ def _of_checkpoints(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
     )
 
 
-def _of_surroundings(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
+def _of_program(job: StreamJob) -> tuple[Known, ...]:
+    """What the driver's program meets."""
     application = job.application
     topics = ", ".join(topic for source in job.sources for topic in source.topics)
     servers = ", ".join(server for source in job.sources for server in source.bootstrap_servers)
@@ -86,20 +105,25 @@ def _of_surroundings(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
             f"spec.application.image: {application.image!r} has no Kafka connector for Spark.",
         ),
         (
+            ("ModuleNotFoundError",),
+            "spec.application: add the module to the image, or its directory to pythonPath.",
+        ),
+    )
+
+
+def _of_pods(job: StreamJob) -> tuple[Known, ...]:
+    """What keeps any pod from starting."""
+    image = job.application.image
+    return (
+        (
             ("ErrImagePull", "ImagePullBackOff", "InvalidImageName"),
-            f"spec.application.image: {application.image!r} cannot be pulled; correct the name, push the "
+            f"spec.application.image: {image!r} cannot be pulled; correct the name, push the "
             "image, or name its registry's login in spec.application.imagePullSecrets.",
         ),
         (
             ("persistentvolumeclaim",),
             f"spec.checkpoint.claim: {job.checkpoint.claim!r} must exist in the namespace "
             f"{job.key.namespace!r} and be bound; create it.",
-        ),
-        (
-            ("Insufficient memory", "Insufficient cpu"),
-            f"spec.application.driver: no node has {mebibytes(application.driver.memory)} MiB of memory "
-            f"with its overhead and {format_cpu(application.driver.cpu_request)} CPU free; lower memory or "
-            "cpuRequest, or add a node.",
         ),
         (
             ("CreateContainerConfigError",),
@@ -109,9 +133,5 @@ def _of_surroundings(job: StreamJob) -> tuple[tuple[tuple[str, ...], str], ...]:
             ("FailedMount",),
             f"spec.application: what its pod template mounts must exist in the namespace {job.key.namespace!r}; "
             "create the Secret or ConfigMap, or correct the name.",
-        ),
-        (
-            ("ModuleNotFoundError",),
-            "spec.application: add the module to the image, or its directory to pythonPath.",
         ),
     )

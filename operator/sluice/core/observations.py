@@ -105,6 +105,17 @@ class ExecutorPod:
     obstacle: tuple[str, str, datetime] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingExecutor:
+    """An executor pod that does not run yet; `obstacle` and `is_being_made` are as of a driver."""
+
+    name: str
+    uid: str
+    created: datetime
+    obstacle: tuple[str, str] | None = None
+    is_being_made: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class QueryFailure:
     """Why a streaming query ended: Spark's error class and a message."""
@@ -217,6 +228,8 @@ class Observed:
     executors_running: int = 0
     executors: tuple[ExecutorPod, ...] = ()
     """Their pods."""
+    waiting: tuple[WaitingExecutor, ...] = ()
+    """Those that do not run yet."""
     report: AgentReport | None = None
     silence: str | None = None
     """Why the agent's report is missing or old, if a driver is running and could have answered by now."""

@@ -54,7 +54,7 @@ def conditions_of(
         scalingclaims.recovery(job, verdict.record),
         scalingclaims.scaling(job, verdict.record, seen, now),
     )
-    return (*others, _ready(others, verdict.phase))
+    return (*others, _ready(others, verdict.phase, scalingclaims.told_of_waiting(job, seen)))
 
 
 def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
@@ -284,16 +284,17 @@ def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -
     return holds(kind, "Met", f"{told}.")
 
 
-def _ready(others: tuple[Claim, ...], phase: Phase) -> Claim:
+def _ready(others: tuple[Claim, ...], phase: Phase, waiting: str) -> Claim:
     needed = (Condition.CHECKPOINT_HELD, Condition.DRIVER_RUNNING, Condition.PROGRESSING)
     for claim in others:
         if claim.type in needed and claim.status is not Status.TRUE:
-            return fails(Condition.READY, claim.reason, claim.message)
+            hidden = waiting if claim.type is Condition.PROGRESSING else ""
+            return fails(Condition.READY, claim.reason, claim.message + hidden)
     if phase is Phase.RUNNING and _is_rolled_back(others):
         return holds(Condition.READY, "Running", "The job runs, by the last spec that worked.")
     if phase is Phase.RUNNING:
         return holds(Condition.READY, "Running", "The job runs as declared.")
-    return fails(Condition.READY, str(phase), "No batch has been committed yet.")
+    return fails(Condition.READY, str(phase), f"No batch has been committed yet.{waiting}")
 
 
 def _is_rolled_back(claims: Iterable[Claim]) -> bool:

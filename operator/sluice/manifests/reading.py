@@ -7,7 +7,13 @@ from typing import Any
 
 from sluice.core import quantities
 from sluice.core.images import digest_in
-from sluice.core.observations import DriverPod, ExecutorPod, PodPhase, Termination
+from sluice.core.observations import (
+    DriverPod,
+    ExecutorPod,
+    PodPhase,
+    Termination,
+    WaitingExecutor,
+)
 from sluice.core.quantities import CpuShare
 from sluice.manifests import names
 
@@ -70,6 +76,22 @@ def executor_pod(pod: Json) -> ExecutorPod:
     )
 
 
+def waiting_executor(pod: Json) -> WaitingExecutor | None:
+    """An executor pod that does not run yet; None if it does, has ended, or is on its way out."""
+    metadata, status = pod["metadata"], pod.get("status", {})
+    if "deletionTimestamp" in metadata or status.get("phase", "Pending") != "Pending":
+        return None
+    created, state = _time(metadata.get("creationTimestamp")), _container(status, names.EXECUTOR)
+    state = state.get("state", {})
+    return WaitingExecutor(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        created=created or _LONG_AGO,
+        obstacle=_obstacle(state, status),
+        is_being_made=_is_being_made(pod, state),
+    )
+
+
 def _share(pod: Json) -> CpuShare | None:
     """The CPU that is asked for; None where it is not readable."""
     containers = pod.get("spec", {}).get("containers", ())
@@ -95,10 +117,9 @@ def _resize_obstacle(status: Json) -> tuple[str, str, datetime] | None:
 def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
     """A driver pod that was made from this spec."""
     metadata, status = pod["metadata"], pod.get("status", {})
-    container = _container(status)
+    container = _container(status, names.DRIVER)
     state: Json = container.get("state", {})
     running = state.get("running", {})
-    node = pod.get("spec", {}).get("nodeName")
     return DriverPod(
         name=metadata["name"],
         uid=metadata["uid"],
@@ -110,10 +131,10 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         gone_by=_time(metadata.get("deletionTimestamp")),
         started=_time(running.get("startedAt") or state.get("terminated", {}).get("startedAt")),
         address=status.get("podIP"),
-        node=node,
+        node=pod.get("spec", {}).get("nodeName"),
         ended=_termination(state.get("terminated"), status),
         obstacle=_obstacle(state, status),
-        is_being_made=node is not None and _is_being_made(state),
+        is_being_made=_is_being_made(pod, state),
         document=document,
         digest=digest_in(container.get("imageID") or ""),
     )
@@ -125,10 +146,10 @@ def _incarnation(metadata: Json) -> int:
     return int(label) if label.isdecimal() else 0
 
 
-def _container(status: Json) -> Json:
-    """What the kubelet tells of the driver's container."""
+def _container(status: Json, name: str) -> Json:
+    """What the kubelet tells of a container."""
     containers: Iterator[Json] = iter(status.get("containerStatuses", ()))
-    return next((one for one in containers if one["name"] == names.DRIVER), {})
+    return next((one for one in containers if one["name"] == name), {})
 
 
 def _termination(terminated: Json | None, status: Json) -> Termination | None:
@@ -185,9 +206,11 @@ def _told_at(event: Json) -> str:
     ]
 
 
-def _is_being_made(state: Json) -> bool:
+def _is_being_made(pod: Json, state: Json) -> bool:
+    """Whether a kubelet works on a pod's volumes, network and image."""
     reason = state.get("waiting", {}).get("reason")
-    return not {"running", "terminated"} & state.keys() and reason in _BEING_MADE
+    is_made = bool({"running", "terminated"} & state.keys())
+    return "nodeName" in pod.get("spec", {}) and not is_made and reason in _BEING_MADE
 
 
 def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:

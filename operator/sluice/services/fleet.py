@@ -14,7 +14,7 @@ from typing import Any
 from sluice.api import convert
 from sluice.core.application import Checkpoint, JobKey, StreamJob
 from sluice.core.claims import Claimant, Claims
-from sluice.core.observations import DriverPod, ExecutorPod
+from sluice.core.observations import DriverPod, ExecutorPod, WaitingExecutor
 from sluice.core.record import Record
 from sluice.errors import InvalidSpec
 from sluice.manifests import names, reading
@@ -35,6 +35,7 @@ class Fleet:
         self._declared: dict[JobKey, StreamJob | InvalidSpec] = {}
         self._drivers: dict[JobKey, DriverPod] = {}
         self._executors: dict[JobKey, dict[str, ExecutorPod]] = {}
+        self._waiting: dict[JobKey, dict[str, WaitingExecutor]] = {}
         self._ended: dict[JobKey, tuple[str, int]] = {}
         self._unplaced: dict[JobKey, dict[str, str]] = {}
         self.claims = Claims()
@@ -62,10 +63,13 @@ class Fleet:
         return self._drivers.get(key)
 
     def hinder(self, key: JobKey, uid: str, obstacle: tuple[str, str] | None) -> None:
-        """Enter what keeps a driver's container from being made, until a watch tells of that pod again."""
+        """Enter what keeps a pod's container from being made, until a watch tells of that pod again."""
         driver = self._drivers.get(key)
         if driver is not None and driver.uid == uid and driver.is_being_made:
             self._drivers[key] = replace(driver, obstacle=obstacle)
+        for name, pod in self._waiting.get(key, {}).items():
+            if pod.uid == uid and pod.is_being_made:
+                self._waiting[key][name] = replace(pod, obstacle=obstacle)
 
     def executors_running(self, key: JobKey) -> int:
         """How many executor pods run."""
@@ -74,6 +78,10 @@ class Fleet:
     def executors(self, key: JobKey) -> tuple[ExecutorPod, ...]:
         """The executor pods that run."""
         return tuple(self._executors.get(key, {}).values())
+
+    def waiting(self, key: JobKey) -> tuple[WaitingExecutor, ...]:
+        """The executor pods that do not run yet."""
+        return tuple(self._waiting.get(key, {}).values())
 
     def has_pods(self, key: JobKey) -> bool:
         """Whether a driver is there, be it on its way out, or an executor runs."""
@@ -135,7 +143,9 @@ class Fleet:
         self._note_room(key, pod["metadata"]["name"], reading.lack_of_room(pod))
         if reading.role_of(pod) == names.DRIVER:
             self._see_driver(key, pod)
-        elif reading.is_running(pod):
+            return key
+        self._note_waiting(key, pod["metadata"]["name"], reading.waiting_executor(pod))
+        if reading.is_running(pod):
             running = self._executors.setdefault(key, {})
             running[pod["metadata"]["name"]] = reading.executor_pod(pod)
         else:
@@ -150,6 +160,7 @@ class Fleet:
         self._note_room(key, pod["metadata"]["name"], None)
         if reading.role_of(pod) != names.DRIVER:
             self._lose_executor(key, pod["metadata"]["name"])
+            self._note_waiting(key, pod["metadata"]["name"], None)
             return key
         if "status" in pod:
             # The last that a watch tells of a pod may be the first that we see of its end.
@@ -256,6 +267,15 @@ class Fleet:
             unplaced[pod] = lack
         if not unplaced:
             del self._unplaced[key]
+
+    def _note_waiting(self, key: JobKey, name: str, pod: WaitingExecutor | None) -> None:
+        waiting = self._waiting.setdefault(key, {})
+        if pod is None:
+            waiting.pop(name, None)
+        else:
+            waiting[name] = pod
+        if not waiting:
+            del self._waiting[key]
 
     def _lose_executor(self, key: JobKey, name: str) -> None:
         running = self._executors.get(key)

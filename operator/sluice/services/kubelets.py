@@ -1,10 +1,10 @@
-"""What keeps the kubelet from making a driver's container: volumes and networks, of which only Events tell."""
+"""What keeps the kubelet from making a container of a job: volumes and networks, of which only Events tell."""
 
 import logging
 from datetime import timedelta
 
 from sluice.core.application import JobKey
-from sluice.core.observations import DriverPod
+from sluice.core.observations import DriverPod, WaitingExecutor
 from sluice.errors import ClusterUnavailable, NotAllowed
 from sluice.manifests.reading import newest_warning
 from sluice.ports import EVENTS, Clock, Cluster
@@ -20,7 +20,7 @@ AGAIN = 10.0
 
 
 class Kubelets:
-    """The Events of drivers' pods whose containers take long to be made."""
+    """The Events of pods whose containers take long to be made."""
 
     def __init__(self, cluster: Cluster, fleet: Fleet, clock: Clock) -> None:
         self._cluster = cluster
@@ -28,21 +28,31 @@ class Kubelets:
         self._clock = clock
 
     async def hear(self, key: JobKey) -> float | None:
-        """Tell the fleet what hinders a driver's container; the seconds after which to ask again, if it is not made."""
-        driver = self._fleet.driver(key)
-        if driver is None or driver.deleting or driver.is_over or not driver.is_being_made:
+        """Tell the fleet what hinders a container; the seconds after which to ask again, if one is not made.
+
+        Of several executors one is asked about: they are of one template.
+        """
+        pod = self._being_made(key)
+        if pod is None:
             return None
-        age = self._clock.now() - driver.created
+        age = self._clock.now() - pod.created
         if age < SOON:
             return (SOON - age).total_seconds()
         try:
-            self._fleet.hinder(key, driver.uid, await self._hindrance(key, driver))
+            self._fleet.hinder(key, pod.uid, await self._hindrance(key, pod.uid))
         except (NotAllowed, ClusterUnavailable) as error:
-            log.info("cannot read why the driver's container is not made: %s", error)
+            log.info("cannot read why the container of %s is not made: %s", pod.name, error)
         return AGAIN
 
-    async def _hindrance(self, key: JobKey, driver: DriverPod) -> tuple[str, str] | None:
-        fields = f"involvedObject.uid={driver.uid}"
+    def _being_made(self, key: JobKey) -> DriverPod | WaitingExecutor | None:
+        driver = self._fleet.driver(key)
+        if driver is not None and driver.is_being_made and not (driver.deleting or driver.is_over):
+            return driver
+        executors = (pod for pod in self._fleet.waiting(key) if pod.is_being_made)
+        return min(executors, key=lambda pod: pod.created, default=None)
+
+    async def _hindrance(self, key: JobKey, uid: str) -> tuple[str, str] | None:
+        fields = f"involvedObject.uid={uid}"
         return newest_warning(
             [event async for event in self._cluster.each(EVENTS, key.namespace, fields=fields)]
         )

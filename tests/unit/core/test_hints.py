@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.core.hints import remedy
+from sluice.core.hints import executor_remedy, remedy
 from tests.support.jobs import job
 
 KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
@@ -34,6 +34,23 @@ def test_a_known_failure_is_told_with_the_field_the_value_and_the_remedy(
 ) -> None:
     advice = remedy(job(sources=KAFKA), told)
     assert advice.startswith(" ")
+    for part in parts:
+        assert part in advice
+
+
+@pytest.mark.parametrize(
+    ("told", "parts"),
+    [
+        ("Unschedulable: 2 Insufficient cpu.", ["spec.executors.memory", "1024 MiB", "1 CPU"]),
+        ("FailedMount: no such secret", ["'shop'", "create the Secret or ConfigMap"]),
+        ("ErrImagePull: not found", ["spec.application.image", "shop/clicks:1"]),
+    ],
+)
+def test_what_keeps_executors_from_starting_is_told_with_their_fields(
+    told: str, parts: list[str]
+) -> None:
+    advice = executor_remedy(job(), told)
+    assert "spec.application.driver" not in advice
     for part in parts:
         assert part in advice
 

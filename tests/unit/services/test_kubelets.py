@@ -1,4 +1,4 @@
-"""A driver whose container is not made tells why: the pod's status does not, its Events do."""
+"""A pod whose container is not made tells why: its status does not, its Events do."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, NotAllowed
 from sluice.manifests.reading import newest_warning
-from sluice.ports import EVENTS, Json
+from sluice.ports import EVENTS, PODS, Json
+from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
-from tests.support.jobs import NOW
+from tests.support.jobs import NOW, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 
 KEY = JobKey("shop", "clicks")
 NOT_FOUND = 'MountVolume.SetUp failed for volume "code" : configmap "no-such" not found'
+EXECUTOR_UID = "uid-of-clicks-1-exec-1"
 
 
 def event(reason: str, message: str = "", *, kind: str = "Warning", at: datetime = NOW) -> Json:
@@ -45,9 +47,13 @@ async def waiting(here: World) -> float:
     return pause
 
 
+def condition(here: World, kind: str) -> Json:
+    conditions: list[Json] = here.cluster.status()["conditions"]
+    return next(one for one in conditions if one["type"] == kind)
+
+
 def driver_running(here: World) -> tuple[str, str]:
-    conditions = here.cluster.status()["conditions"]
-    found = next(one for one in conditions if one["type"] == "DriverRunning")
+    found = condition(here, "DriverRunning")
     return found["reason"], found["message"]
 
 
@@ -111,6 +117,76 @@ async def test_a_container_that_is_made_in_time_costs_no_request() -> None:
         pause = await here.look()
         assert pause is not None
         assert pause <= 5
+
+
+UNSCHEDULABLE = {
+    "phase": "Pending",
+    "conditions": [
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": "0/2 nodes are available: 2 Insufficient memory.",
+        }
+    ],
+}
+
+
+def executor(here: World, number: int, status: Json, *, node: str | None = None) -> None:
+    """Spark has asked for an executor, whose pod has come so far."""
+    pod = pods.executor("clicks", f"clicks-1-exec-{number}")
+    pod["spec"] |= {} if node is None else {"nodeName": node}
+    here.fleet.see_pod(here.cluster.put(PODS, {**pod, "status": status}))
+
+
+async def without_batches(here: World) -> None:
+    """A job whose driver runs and has started its query; no executor has come."""
+    await here.declare()
+    here.runs()
+    await here.look()
+    await here.answers(report(query(batch_id=None, committed_at=None)))
+    await here.look()
+
+
+async def told(here: World) -> float | None:
+    """Look when words alone are written, too; the pause until the next look."""
+    await asyncio.sleep(SHORTEST_PAUSE)
+    return await here.look()
+
+
+@in_virtual_time
+async def test_executors_without_room_are_told_with_what_they_need() -> None:
+    async with world() as here:
+        await without_batches(here)
+        assert condition(here, "Ready")["message"] == "No batch has been committed yet."
+        executor(here, 1, UNSCHEDULABLE)
+        executor(here, 2, UNSCHEDULABLE)
+        await told(here)
+        for kind in ("Ready", "ScalingActive"):
+            message = condition(here, kind)["message"]
+            assert "2 executors, clicks-1-exec-1 among them, do not start" in message
+            assert "2 Insufficient memory" in message
+            assert "spec.executors.memory" in message
+        executor(here, 1, {"phase": "Running"}, node="node-1")
+        executor(here, 2, {"phase": "Running"}, node="node-1")
+        await told(here)
+        assert "not start" not in condition(here, "ScalingActive")["message"]
+
+
+@in_virtual_time
+async def test_an_executor_whose_volume_cannot_be_mounted_is_told_of() -> None:
+    async with world() as here:
+        await without_batches(here)
+        executor(here, 1, {"phase": "Pending"}, node="node-1")
+        lost = {**event("FailedMount", NOT_FOUND), "involvedObject": {"uid": EXECUTOR_UID}}
+        here.cluster.put(EVENTS, lost)
+        assert await told(here) == 10
+        message = condition(here, "Ready")["message"]
+        assert "Executor clicks-1-exec-1 does not start: FailedMount" in message
+        assert NOT_FOUND in message
+        here.fleet.lose_pod(here.cluster.remove(PODS, "shop", "clicks-1-exec-1"))
+        await told(here)
+        assert "not start" not in condition(here, "Ready")["message"]
 
 
 def test_the_newest_event_decides_and_a_warning_of_the_same_second() -> None:
