@@ -211,7 +211,10 @@ _EXPECTED = {
 
 def _wanted(decision: Mapping[str, Any]) -> str:
     wanted, executors = decision.get("wanted", 0), decision.get("executors", 0)
-    return f"{wanted} executors" + (f", {executors} are taken" if wanted != executors else "")
+    told = f"{wanted} executor{'' if wanted == 1 else 's'}"
+    if wanted == executors:
+        return told
+    return f"{told}, {executors} {'is' if executors == 1 else 'are'} taken"
 
 
 def _conditions(sight: Sight) -> Iterator[Line]:

@@ -81,7 +81,7 @@ def _of_checkpoints(job: StreamJob) -> tuple[Known, ...]:
 
 def _of_program(job: StreamJob) -> tuple[Known, ...]:
     """What the driver's program meets."""
-    application = job.application
+    application, memory = job.application, mebibytes(job.application.executor.memory)
     topics = ", ".join(topic for source in job.sources for topic in source.topics)
     servers = ", ".join(server for source in job.sources for server in source.bootstrap_servers)
     return (
@@ -103,6 +103,16 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
         (
             ("Failed to find data source: kafka", "Failed to find the data source: kafka"),
             f"spec.application.image: {application.image!r} has no Kafka connector for Spark.",
+        ),
+        (
+            ("possible container OOM",),
+            f"spec.executors.memory: an executor needed more than {memory} MiB with its overhead; raise it, or "
+            "spec.application.executor.memoryOverhead.",
+        ),
+        (
+            ("SparkContext was shut down",),
+            "Spark gives up like that when its executors fail one after the other; the driver's log tells how they "
+            "ended.",
         ),
         (
             ("ModuleNotFoundError",),

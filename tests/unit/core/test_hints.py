@@ -27,6 +27,11 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             ["spec.application.driver", "1024 MiB", "add a node"],
         ),
         ("ModuleNotFoundError: No module named 'x'", ["pythonPath"]),
+        (
+            "The executor exited with exit code 137(SIGKILL, possible container OOM).",
+            ["spec.executors.memory", "1024 MiB", "memoryOverhead"],
+        ),
+        ("Job 0 cancelled because SparkContext was shut down", ["executors fail", "log"]),
     ],
 )
 def test_a_known_failure_is_told_with_the_field_the_value_and_the_remedy(

@@ -59,7 +59,7 @@ WHERE_JOBS_ARE = (
     *_rights("", "configmaps", "create get patch delete deletecollection"),
     *_rights("", "secrets serviceaccounts", "create patch"),
     *_rights("coordination.k8s.io", "leases", "create get patch update"),
-    *_rights("", "events", "create"),
+    *_rights("", "events", "create list"),
     *_rights(_RBAC, "roles rolebindings", "create patch"),
     *_rights("policy", "poddisruptionbudgets", "create patch"),
     *_rights("", "persistentvolumeclaims", "get list create delete"),
