@@ -36,7 +36,7 @@ MOST_LATENCIES = 64
 MOST_CAPACITIES, MOST_SCALE_OUTS = 96, 40
 """Measured capacities that are kept, and of how many scale-outs: a fit compares each with all others."""
 
-WISHES = 7200.0
+WISHES = 3600.0
 """Seconds for which former wishes are remembered."""
 
 MOST_HARMS = 10
