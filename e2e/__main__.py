@@ -1,6 +1,6 @@
 """`python -m e2e [--] [PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
 
-All of them together run in three lanes, for they mostly wait: each with an operator, a Kafka and namespaces of its own.
+All of them together run in three lanes, each with an operator, a Kafka and namespaces of its own.
 Those that harm the cluster itself, or measure what its processors can do, come after, alone.
 A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
 What is left of one that a restart of the machine ended is removed first: its pods would start again with it, and take

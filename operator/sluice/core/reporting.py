@@ -288,8 +288,8 @@ def _ready(others: tuple[Claim, ...], phase: Phase, waiting: str) -> Claim:
     needed = (Condition.CHECKPOINT_HELD, Condition.DRIVER_RUNNING, Condition.PROGRESSING)
     for claim in others:
         if claim.type in needed and claim.status is not Status.TRUE:
-            hidden = waiting if claim.type is Condition.PROGRESSING else ""
-            return fails(Condition.READY, claim.reason, claim.message + hidden)
+            cause = waiting if claim.type is Condition.PROGRESSING else ""
+            return fails(Condition.READY, claim.reason, claim.message + cause)
     if phase is Phase.RUNNING and _is_rolled_back(others):
         return holds(Condition.READY, "Running", "The job runs, by the last spec that worked.")
     if phase is Phase.RUNNING:

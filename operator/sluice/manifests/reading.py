@@ -197,13 +197,12 @@ def _is_warning(event: Json) -> bool:
     return event.get("type") == "Warning"
 
 
-def _told_at(event: Json) -> str:
-    """When it was told last. All come from Kubernetes, in UTC: whole seconds of one kind, or fractions of the other."""
+def _told_at(event: Json) -> datetime:
+    """The second in which it was told last: some Events have no fractions of it."""
     series = event.get("series") or {}
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
-    return str(last or event["metadata"].get("creationTimestamp") or "")[
-        : len("2026-01-31T20:00:00")
-    ]
+    told = _time(last or event["metadata"].get("creationTimestamp")) or _LONG_AGO
+    return told.replace(microsecond=0)
 
 
 def _is_being_made(pod: Json, state: Json) -> bool:

@@ -9,7 +9,7 @@ the API server sent, and so has the driver that was made from it.
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sluice.api import convert
 from sluice.core.application import Checkpoint, JobKey, StreamJob
@@ -23,6 +23,7 @@ from sluice.manifests.reading import asks_the_same, is_older
 from sluice.manifests.status import read_record
 
 Json = dict[str, Any]
+Told = TypeVar("Told")
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -140,16 +141,14 @@ class Fleet:
         key = _job_key(pod)
         if key is None:
             return None
-        self._note_room(key, pod["metadata"]["name"], reading.lack_of_room(pod))
+        name = pod["metadata"]["name"]
+        _note(self._unplaced, key, name, reading.lack_of_room(pod))
         if reading.role_of(pod) == names.DRIVER:
             self._see_driver(key, pod)
             return key
-        self._note_waiting(key, pod["metadata"]["name"], reading.waiting_executor(pod))
-        if reading.is_running(pod):
-            running = self._executors.setdefault(key, {})
-            running[pod["metadata"]["name"]] = reading.executor_pod(pod)
-        else:
-            self._lose_executor(key, pod["metadata"]["name"])
+        runs = reading.is_running(pod)
+        _note(self._executors, key, name, reading.executor_pod(pod) if runs else None)
+        _note(self._waiting, key, name, reading.waiting_executor(pod))
         return key
 
     def lose_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
@@ -157,10 +156,11 @@ class Fleet:
         key = _job_key(pod)
         if key is None:
             return None
-        self._note_room(key, pod["metadata"]["name"], None)
+        name = pod["metadata"]["name"]
+        _note(self._unplaced, key, name, None)
         if reading.role_of(pod) != names.DRIVER:
-            self._lose_executor(key, pod["metadata"]["name"])
-            self._note_waiting(key, pod["metadata"]["name"], None)
+            _note(self._executors, key, name, None)
+            _note(self._waiting, key, name, None)
             return key
         if "status" in pod:
             # The last that a watch tells of a pod may be the first that we see of its end.
@@ -259,30 +259,16 @@ class Fleet:
         if job is None or job["metadata"]["uid"] != driver.owner_uid:
             self.claims.remove(driver.owner_uid)
 
-    def _note_room(self, key: JobKey, pod: str, lack: str | None) -> None:
-        unplaced = self._unplaced.setdefault(key, {})
-        if lack is None:
-            unplaced.pop(pod, None)
-        else:
-            unplaced[pod] = lack
-        if not unplaced:
-            del self._unplaced[key]
 
-    def _note_waiting(self, key: JobKey, name: str, pod: WaitingExecutor | None) -> None:
-        waiting = self._waiting.setdefault(key, {})
-        if pod is None:
-            waiting.pop(name, None)
-        else:
-            waiting[name] = pod
-        if not waiting:
-            del self._waiting[key]
-
-    def _lose_executor(self, key: JobKey, name: str) -> None:
-        running = self._executors.get(key)
-        if running is not None:
-            running.pop(name, None)
-            if not running:
-                del self._executors[key]
+def _note(known: dict[JobKey, dict[str, Told]], key: JobKey, pod: str, told: Told | None) -> None:
+    """Enter what is known of a job's pod, or with None that there is nothing any more."""
+    pods = known.setdefault(key, {})
+    if told is None:
+        pods.pop(pod, None)
+    else:
+        pods[pod] = told
+    if not pods:
+        del known[key]
 
 
 def _slim(metadata: Mapping[str, Any]) -> Json:

@@ -3,7 +3,6 @@
 import asyncio
 from datetime import datetime, timedelta
 
-from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, NotAllowed
 from sluice.manifests.reading import newest_warning
 from sluice.ports import EVENTS, PODS, Json
@@ -13,7 +12,6 @@ from tests.support.jobs import NOW, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 
-KEY = JobKey("shop", "clicks")
 NOT_FOUND = 'MountVolume.SetUp failed for volume "code" : configmap "no-such" not found'
 EXECUTOR_UID = "uid-of-clicks-1-exec-1"
 

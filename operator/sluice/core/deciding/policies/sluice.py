@@ -52,7 +52,7 @@ class Sluice:
     horizon: float = 900.0
     """What is needed within that time is not taken away."""
     payback: float = 1200.0
-    """A rescale must pay within that time, or within the next."""
+    """A rescale must pay within that time, or within the one for which fewer executors are expected to be enough."""
     lasting: float = 1.0
     """What was enough for a time is expected to be enough for so many times that time more."""
     stabilisation: float = 300.0
