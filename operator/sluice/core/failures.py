@@ -4,9 +4,9 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from sluice.core import hints
+from sluice.core import executorfaults, hints
 from sluice.core.application import RestartPolicy, StreamJob
-from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.observations import AgentReport, DriverPod, LostExecutor
 from sluice.core.proving import Rollback
 from sluice.core.record import PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
@@ -116,9 +116,12 @@ def _put_off_since(record: Record) -> datetime | None:
     return last.at
 
 
-def why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
-    """What the pod of an ended driver tells."""
+def why_it_ended(
+    job: StreamJob, driver: DriverPod, lost: LostExecutor | None, now: datetime
+) -> Failure:
+    """What the pod of an ended driver tells, and that of an executor which had just ended."""
     ended = driver.ended
+    at = ended.at if ended is not None and ended.at is not None else now
     if ended is None:
         reason, text, code = "DriverLost", "its pod ended without an exit code", None
     elif ended.exit_code == 0:
@@ -132,8 +135,7 @@ def why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
     else:
         reason, code = "DriverFailed", ended.exit_code
         text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
-        text += hints.remedy(job, ended.message)
-    at = ended.at if ended is not None and ended.at is not None else now
+        text = _explained(job, text, lost, at)
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,
@@ -144,6 +146,13 @@ def why_it_ended(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
     )
 
 
+def _explained(job: StreamJob, text: str, lost: LostExecutor | None, at: datetime) -> str:
+    """With the remedy, and with what may be behind it."""
+    advice, behind = hints.remedy(job, text), executorfaults.behind(job, lost, at)
+    more = behind if advice in behind else advice + behind
+    return f"{text.rstrip('.')}.{more}" if more else text
+
+
 def has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bool:
     """Whether queries failed and none is left, while the program goes on as if nothing had happened."""
     if report.phase != "running" or any(query.active for query in report.queries):
@@ -152,13 +161,15 @@ def has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bo
     return failed and driver.started is not None and now - driver.started > AGENT_GRACE
 
 
-def why_queries_ended(job: StreamJob, report: AgentReport, driver: DriverPod) -> Failure:
-    """What the agent tells of the first query that failed."""
+def why_queries_ended(
+    job: StreamJob, report: AgentReport, driver: DriverPod, lost: LostExecutor | None
+) -> Failure:
+    """What the agent tells of the first query that failed, and the pod of an executor which had just ended."""
     query = next(query for query in report.queries if query.failure is not None)
     assert query.failure is not None
     text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
     has_rival = _ANOTHER_WRITER in text
-    text = _told_of_another_writer(job) if has_rival else text + hints.remedy(job, text)
+    text = _told_of_another_writer(job) if has_rival else _explained(job, text, lost, report.at)
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,

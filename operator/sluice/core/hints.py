@@ -19,9 +19,9 @@ def remedy(job: StreamJob, told: str) -> str:
 
 
 def executor_remedy(job: StreamJob, told: str) -> str:
-    """The same for what keeps an executor from starting."""
+    """The same for what keeps an executor from starting, or has ended it."""
     room = _room(job.application.executor, "spec.executors.memory and spec.application.executor")
-    return _advice((*_of_pods(job), room), told)
+    return _advice((*_of_memory(job), *_of_pods(job), room), told)
 
 
 def _advice(known: Iterable[Known], told: str) -> str:
@@ -81,7 +81,7 @@ def _of_checkpoints(job: StreamJob) -> tuple[Known, ...]:
 
 def _of_program(job: StreamJob) -> tuple[Known, ...]:
     """What the driver's program meets."""
-    application, memory = job.application, mebibytes(job.application.executor.memory)
+    application = job.application
     topics = ", ".join(topic for source in job.sources for topic in source.topics)
     servers = ", ".join(server for source in job.sources for server in source.bootstrap_servers)
     return (
@@ -104,11 +104,7 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
             ("Failed to find data source: kafka", "Failed to find the data source: kafka"),
             f"spec.application.image: {application.image!r} has no Kafka connector for Spark.",
         ),
-        (
-            ("possible container OOM",),
-            f"spec.executors.memory: an executor needed more than {memory} MiB with its overhead; raise it, or "
-            "spec.application.executor.memoryOverhead.",
-        ),
+        *_of_memory(job),
         (
             ("SparkContext was shut down",),
             "Spark gives up like that when its executors fail one after the other; the driver's log tells how they "
@@ -117,6 +113,24 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
         (
             ("ModuleNotFoundError",),
             "spec.application: add the module to the image, or its directory to pythonPath.",
+        ),
+    )
+
+
+def _of_memory(job: StreamJob) -> tuple[Known, ...]:
+    """How executors end that need more than they have: by the kernel, or by Java, which then ends with 52."""
+    shape = job.application.executor
+    heap, overhead = mebibytes(shape.memory), mebibytes(shape.overhead)
+    return (
+        (
+            ("possible container OOM", "OOMKilled"),
+            f"spec.executors.memory: an executor needed more than {heap} MiB and an overhead of {overhead} MiB; raise "
+            "it, or spec.application.executor.memoryOverhead, of which Python lives.",
+        ),
+        (
+            ("exit code 52",),
+            f"spec.executors.memory: an executor's Java heap of {heap} MiB was full; raise it, or read fewer rows a "
+            "batch.",
         ),
     )
 

@@ -72,7 +72,7 @@ def next_step(
     if driver.owner_uid != job.uid or driver.deleting:
         return _leaving(job, record, driver, now)
     if driver.is_over:
-        return _after_the_end(job, record, driver, now)
+        return _after_the_end(job, record, driver, seen, now)
     if job.suspend:
         return _stop(record, driver, "spec.suspend is true")
     verdict = _with_driver(job, record, driver, seen, now)
@@ -181,18 +181,22 @@ def _leaving(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -
     return Verdict(step=step, record=record, phase=Phase.STOPPING)
 
 
-def _after_the_end(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:
+def _after_the_end(
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
+) -> Verdict:
     """Remember why the driver ended; then remove its pod, so that the next one can have its name."""
-    record = _with_its_end(job, record, driver, now)
+    record = _with_its_end(job, record, driver, seen, now)
     phase = Phase.STOPPING if record.stopping else Phase.BACKING_OFF
     return Verdict(step=StopDriver(uid=driver.uid), record=record, phase=phase)
 
 
-def _with_its_end(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Record:
+def _with_its_end(
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
+) -> Record:
     """Count the end of a driver once, unless it was asked for."""
     if record.stopping is not None or record.has_counted(driver.incarnation):
         return record
-    failure = failures.why_it_ended(job, driver, now)
+    failure = failures.why_it_ended(job, driver, seen.lost, now)
     return failures.counted(job, record, failure, driver.started, now)
 
 
@@ -201,7 +205,7 @@ def _left_alone(job: StreamJob, record: Record, seen: Observed, now: datetime) -
     driver = seen.driver
     if driver is None or driver.is_over:
         if driver is not None and driver.owner_uid == job.uid:
-            record = _with_its_end(job, record, driver, now)
+            record = _with_its_end(job, record, driver, seen, now)
         phase = Phase.SUSPENDED if job.suspend else Phase.PAUSED
         return Verdict(step=WAIT, record=record, phase=phase)
     if driver.owner_uid != job.uid or driver.deleting:
@@ -289,7 +293,7 @@ def _running(
     report = seen.report
     if report is not None and failures.has_died_inside(report, driver, now):
         if not record.has_counted(driver.incarnation):
-            failure = failures.why_queries_ended(job, report, driver)
+            failure = failures.why_queries_ended(job, report, driver, seen.lost)
             record = failures.counted(job, record, failure, driver.started, now)
         return _stop(record, driver, "its queries have ended")
     if driver.started is not None and now - driver.started >= job.restart.reset_after:

@@ -32,7 +32,7 @@ class PodPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Termination:
-    """How a driver's container ended."""
+    """How a container ended."""
 
     exit_code: int
     reason: str = ""
@@ -114,6 +114,15 @@ class WaitingExecutor:
     created: datetime
     obstacle: tuple[str, str] | None = None
     is_being_made: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostExecutor:
+    """An executor pod that has ended although nobody had asked it to, and the driver that it worked for."""
+
+    name: str
+    driver_uid: str
+    ended: Termination
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +239,8 @@ class Observed:
     """Their pods."""
     waiting: tuple[WaitingExecutor, ...] = ()
     """Those that do not run yet."""
+    lost: LostExecutor | None = None
+    """The last of the present driver's that has ended unasked."""
     report: AgentReport | None = None
     silence: str | None = None
     """Why the agent's report is missing or old, if a driver is running and could have answered by now."""

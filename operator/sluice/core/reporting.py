@@ -8,7 +8,7 @@ keeps the times of those that did not change. What the spec and the scaling have
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sluice.core import hints, scalingclaims, specclaims, succession
+from sluice.core import executorfaults, hints, scalingclaims, specclaims, succession
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import Claim, Condition, DriverThere, Status, fails, holds, unknown
 from sluice.core.measurement import (
@@ -54,7 +54,7 @@ def conditions_of(
         scalingclaims.recovery(job, verdict.record),
         scalingclaims.scaling(job, verdict.record, seen, now),
     )
-    return (*others, _ready(others, verdict.phase, scalingclaims.told_of_waiting(job, seen)))
+    return (*others, _ready(others, verdict.phase, executorfaults.told(job, seen, now)))
 
 
 def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
@@ -284,17 +284,17 @@ def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -
     return holds(kind, "Met", f"{told}.")
 
 
-def _ready(others: tuple[Claim, ...], phase: Phase, waiting: str) -> Claim:
+def _ready(others: tuple[Claim, ...], phase: Phase, faults: str) -> Claim:
     needed = (Condition.CHECKPOINT_HELD, Condition.DRIVER_RUNNING, Condition.PROGRESSING)
     for claim in others:
         if claim.type in needed and claim.status is not Status.TRUE:
-            cause = waiting if claim.type is Condition.PROGRESSING else ""
+            cause = faults if claim.type is Condition.PROGRESSING else ""
             return fails(Condition.READY, claim.reason, claim.message + cause)
     if phase is Phase.RUNNING and _is_rolled_back(others):
         return holds(Condition.READY, "Running", "The job runs, by the last spec that worked.")
     if phase is Phase.RUNNING:
         return holds(Condition.READY, "Running", "The job runs as declared.")
-    return fails(Condition.READY, str(phase), f"No batch has been committed yet.{waiting}")
+    return fails(Condition.READY, str(phase), f"No batch has been committed yet.{faults}")
 
 
 def _is_rolled_back(claims: Iterable[Claim]) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from sluice.core import checkpoints, hints, spreading, succession
+from sluice.core import checkpoints, executorfaults, spreading, succession
 from sluice.core.application import StreamJob
 from sluice.core.asking import APPROVE, in_vain
 from sluice.core.chosen import Decided
@@ -28,7 +28,7 @@ def scaling(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Cl
     told = (
         _approved_in_vain(job, record)
         + _rescaled(record, seen, now)
-        + told_of_waiting(job, seen)
+        + executorfaults.told(job, seen, now)
         + (_idle(job, seen) or _unused(job, record, seen))
     )
     return replace(claim, message=claim.message + told)
@@ -123,18 +123,6 @@ def _rescaled(record: Record, seen: Observed, now: datetime) -> str:
     if room is not None and now < room.until:
         told += f" No more than {room.executors} executors came; more are tried from {room.until:%H:%M} UTC on."
     return told
-
-
-def told_of_waiting(job: StreamJob, seen: Observed) -> str:
-    """What executors wait for that do not start, and what to do about it; empty if nothing hinders any."""
-    hindered = [(pod.name, *pod.obstacle) for pod in seen.waiting if pod.obstacle is not None]
-    if not hindered:
-        return ""
-    name, reason, message = hindered[0]
-    many = len(hindered)
-    who = f"Executor {name} does" if many == 1 else f"{many} executors, {name} among them, do"
-    told = f" {who} not start: {reason}: {message.rstrip('.')}."
-    return told + hints.executor_remedy(job, f"{reason}: {message}")
 
 
 _REMEDY = ": lower spark.locality.wait in spec.application.sparkConf, or read from more partitions."

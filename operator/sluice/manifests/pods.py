@@ -59,6 +59,7 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
         "name": names.EXECUTOR,
         "env": [*_with_the_users(_python_variables(job), job), _spark_auth(job)],
         "securityContext": {"readOnlyRootFilesystem": True},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *_checkpoint_mount(job.checkpoint)],
     }
     base = {

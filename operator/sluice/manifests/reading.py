@@ -10,6 +10,7 @@ from sluice.core.images import digest_in
 from sluice.core.observations import (
     DriverPod,
     ExecutorPod,
+    LostExecutor,
     PodPhase,
     Termination,
     WaitingExecutor,
@@ -92,6 +93,17 @@ def waiting_executor(pod: Json) -> WaitingExecutor | None:
     )
 
 
+def lost_executor(pod: Json) -> LostExecutor | None:
+    """An executor pod that has failed; None if it has not, or was told to go, after which any exit is as good."""
+    metadata, status = pod["metadata"], pod.get("status", {})
+    if "deletionTimestamp" in metadata or status.get("phase") != PodPhase.FAILED:
+        return None
+    state = _container(status, names.EXECUTOR).get("state", {})
+    ended = _termination(state.get("terminated"), status)
+    assert ended is not None
+    return LostExecutor(name=metadata["name"], driver_uid=_owner(metadata), ended=ended)
+
+
 def _share(pod: Json) -> CpuShare | None:
     """The CPU that is asked for; None where it is not readable."""
     containers = pod.get("spec", {}).get("containers", ())
@@ -123,7 +135,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
     return DriverPod(
         name=metadata["name"],
         uid=metadata["uid"],
-        owner_uid=next((owner["uid"] for owner in metadata.get("ownerReferences", [])), ""),
+        owner_uid=_owner(metadata),
         incarnation=_incarnation(metadata),
         phase=PodPhase(status.get("phase", "Pending")),
         created=datetime.fromisoformat(metadata["creationTimestamp"]),
@@ -138,6 +150,10 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         document=document,
         digest=digest_in(container.get("imageID") or ""),
     )
+
+
+def _owner(metadata: Json) -> str:
+    return next((owner["uid"] for owner in metadata.get("ownerReferences", [])), "")
 
 
 def _incarnation(metadata: Json) -> int:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sluice.api import convert
 from sluice.core.application import Checkpoint, JobKey, StreamJob
 from sluice.core.claims import Claimant, Claims
-from sluice.core.observations import DriverPod, ExecutorPod, WaitingExecutor
+from sluice.core.observations import DriverPod, ExecutorPod, LostExecutor, WaitingExecutor
 from sluice.core.record import Record
 from sluice.errors import InvalidSpec
 from sluice.manifests import names, reading
@@ -37,6 +37,7 @@ class Fleet:
         self._drivers: dict[JobKey, DriverPod] = {}
         self._executors: dict[JobKey, dict[str, ExecutorPod]] = {}
         self._waiting: dict[JobKey, dict[str, WaitingExecutor]] = {}
+        self._lost: dict[JobKey, LostExecutor] = {}
         self._ended: dict[JobKey, tuple[str, int]] = {}
         self._unplaced: dict[JobKey, dict[str, str]] = {}
         self.claims = Claims()
@@ -83,6 +84,12 @@ class Fleet:
     def waiting(self, key: JobKey) -> tuple[WaitingExecutor, ...]:
         """The executor pods that do not run yet."""
         return tuple(self._waiting.get(key, {}).values())
+
+    def lost(self, key: JobKey) -> LostExecutor | None:
+        """The last executor of the present driver that has ended unasked."""
+        lost, driver = self._lost.get(key), self._drivers.get(key)
+        is_its = lost is not None and driver is not None and lost.driver_uid == driver.uid
+        return lost if is_its else None
 
     def has_pods(self, key: JobKey) -> bool:
         """Whether a driver is there, be it on its way out, or an executor runs."""
@@ -133,6 +140,7 @@ class Fleet:
             del self._jobs[key]
             del self._declared[key]
             self._ended.pop(key, None)
+            self._lost.pop(key, None)
             self._leave(key, metadata["uid"])
         return key
 
@@ -149,6 +157,9 @@ class Fleet:
         runs = reading.is_running(pod)
         _note(self._executors, key, name, reading.executor_pod(pod) if runs else None)
         _note(self._waiting, key, name, reading.waiting_executor(pod))
+        lost = reading.lost_executor(pod)
+        if lost is not None:
+            self._lost[key] = lost
         return key
 
     def lose_pod(self, pod: Mapping[str, Any]) -> JobKey | None:

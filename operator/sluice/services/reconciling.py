@@ -184,6 +184,7 @@ class Reconciler:
             executors_running=self._fleet.executors_running(key),
             executors=self._fleet.executors(key),
             waiting=self._fleet.waiting(key),
+            lost=self._fleet.lost(key),
             measured=self._measuring.of(key),
             decided=self._autoscaler.decided(key),
             led_since=self._led_since,

@@ -250,3 +250,39 @@ def test_a_pod_that_only_wears_the_labels_of_a_driver_does_not_take_its_place() 
     seen = fleet.driver(KEY)
     assert seen is not None
     assert seen.uid == "real"
+
+
+def ended_executor(number: int, *, exit_code: int = 137, of: str = "pod-1") -> dict[str, Any]:
+    """An executor pod that has ended, as its kubelet tells."""
+    finished = {"exitCode": exit_code, "reason": "Error", "finishedAt": NOW.isoformat()}
+    state = [{"name": "executor", "state": {"terminated": finished}}]
+    phase = "Failed" if exit_code else "Succeeded"
+    body = executor(number, status={"phase": phase, "containerStatuses": state})
+    body["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": of}]
+    return body
+
+
+def test_the_executor_of_the_present_driver_that_ended_last_is_known_when_its_pod_is_gone() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod())
+    assert fleet.lost(KEY) is None
+    fleet.see_pod(ended_executor(1, exit_code=52))
+    fleet.see_pod(ended_executor(2))
+    fleet.lose_pod(ended_executor(2))
+    lost = fleet.lost(KEY)
+    assert lost is not None
+    assert (lost.name, lost.ended.exit_code, lost.ended.at) == ("exec-2", 137, NOW)
+    fleet.lose_pod(driver_pod())
+    fleet.see_pod(driver_pod(uid="pod-2"))
+    assert fleet.lost(KEY) is None
+
+
+def test_executors_that_return_or_were_told_to_go_are_not_lost() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod())
+    fleet.see_pod(ended_executor(1, exit_code=0))
+    leaving = ended_executor(2)
+    leaving["metadata"]["deletionTimestamp"] = NOW.isoformat()
+    fleet.see_pod(leaving)
+    fleet.see_pod(ended_executor(3, of="pod-0"))
+    assert fleet.lost(KEY) is None

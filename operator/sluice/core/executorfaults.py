@@ -1,0 +1,58 @@
+"""What goes wrong with executors, and what to do about it: they do not start, or end although nobody asks them to."""
+
+from datetime import datetime, timedelta
+
+from sluice.core import hints
+from sluice.core.application import StreamJob
+from sluice.core.observations import LostExecutor, Observed
+
+RECENT = timedelta(minutes=5)
+"""The age up to which the end of an executor is told: Spark has long started another one by then."""
+
+BEHIND = timedelta(minutes=1)
+"""How long before a failure an executor may have ended to be told of as what may be behind it: Spark does a task four
+times, and each time on another executor if the one before was lost.
+"""
+
+
+def told(job: StreamJob, seen: Observed, now: datetime) -> str:
+    """Sentences to add to a condition, beginning with a space; empty if nothing is wrong."""
+    lost = seen.lost
+    is_recent = lost is not None and now - (lost.ended.at or now) <= RECENT
+    return _waiting(job, seen) + (_ended(job, lost) if lost is not None and is_recent else "")
+
+
+def behind(job: StreamJob, lost: LostExecutor | None, failed: datetime) -> str:
+    """The same for the failure of a driver, of one that had ended before it."""
+    if (
+        lost is None
+        or lost.ended.at is None
+        or not lost.ended.at < failed <= lost.ended.at + BEHIND
+    ):
+        return ""
+    return _ended(job, lost)
+
+
+def _waiting(job: StreamJob, seen: Observed) -> str:
+    hindered = [(pod.name, *pod.obstacle) for pod in seen.waiting if pod.obstacle is not None]
+    if not hindered:
+        return ""
+    name, reason, message = hindered[0]
+    many = len(hindered)
+    who = f"Executor {name} does" if many == 1 else f"{many} executors, {name} among them, do"
+    told = f" {who} not start: {reason}: {message.rstrip('.')}."
+    return told + hints.executor_remedy(job, f"{reason}: {message}")
+
+
+def _ended(job: StreamJob, lost: LostExecutor) -> str:
+    ended = lost.ended
+    when = f" at {ended.at:%H:%M:%S} UTC" if ended.at is not None else ""
+    parts = [
+        ended.reason if ended.reason != "Error" else "",
+        f"exit code {ended.exit_code}" if ended.exit_code >= 0 else "",
+        ended.message,
+    ]
+    how = ": ".join(part for part in parts if part)
+    return f" Executor {lost.name} ended{when}: {how.rstrip('.')}." + hints.executor_remedy(
+        job, how
+    )
