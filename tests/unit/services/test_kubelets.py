@@ -11,6 +11,8 @@ from tests.support import pods
 from tests.support.jobs import NOW, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
+from tests.unit.services.test_lastgood import image, settles
+from tests.unit.services.test_reconciling import started
 
 NOT_FOUND = 'MountVolume.SetUp failed for volume "code" : configmap "no-such" not found'
 EXECUTOR_UID = "uid-of-clicks-1-exec-1"
@@ -115,6 +117,30 @@ async def test_a_container_that_is_made_in_time_costs_no_request() -> None:
         pause = await here.look()
         assert pause is not None
         assert pause <= 5
+
+
+@in_virtual_time
+async def test_a_change_that_asks_for_a_volume_which_is_missing_is_taken_back() -> None:
+    async with world() as here:
+        await started(here)
+        wanted = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+        await here.declare(generation=2, application=wanted, restart={"rollbackAfter": "20s"})
+        here.gone()
+        await settles(here)
+        here.drive(pods.being_made)
+        happens(here, event("FailedMount", NOT_FOUND))
+        await asyncio.sleep(19)
+        await settles(here)
+        assert image(here.cluster) == "shop/clicks:2"
+        assert driver_running(here)[0] == "FailedMount"
+        await asyncio.sleep(1)
+        await settles(here)
+        here.gone()
+        await settles(here)
+        assert image(here.cluster) == "shop/clicks:1"
+        applied = condition(here, "SpecApplied")
+        assert applied["reason"] == "RolledBack"
+        assert NOT_FOUND in applied["message"]
 
 
 UNSCHEDULABLE = {
