@@ -23,11 +23,18 @@ def last_words(tmp_path: Path, program: str | None) -> dict[str, str] | None:
     return found
 
 
-def test_an_uncaught_exception_is_told_by_class_and_message(tmp_path: Path) -> None:
+def test_an_uncaught_exception_is_told_by_class_message_and_place(tmp_path: Path) -> None:
+    program = "import json\ndef read():\n    json.loads('{')\nread()"
     assert last_words(tmp_path, "raise KeyError('ad_id')") == {
         "class": "KeyError",
-        "message": "'ad_id'",
+        "message": f"'ad_id' ({tmp_path}/main.py, line 1)",
     }
+    words = last_words(tmp_path, program)
+    assert words is not None
+    assert words["class"] == "JSONDecodeError"
+    assert words["message"].endswith(f" ({tmp_path}/main.py, line 3)"), (
+        "and not a line of a library"
+    )
 
 
 def test_a_missing_program_is_told_by_its_path(tmp_path: Path) -> None:
@@ -56,4 +63,6 @@ def test_last_words_fit_into_what_the_kubelet_keeps(tmp_path: Path) -> None:
 def test_a_failed_query_is_told_without_its_plan(tmp_path: Path) -> None:
     told = "[STREAM_FAILED] no broker\\\\n=== Streaming Query ===\\\\nLogical Plan: ..."
     words = last_words(tmp_path, f"raise RuntimeError('{told}')".replace("\\\\", "\\"))
-    assert words == {"class": "RuntimeError", "message": "[STREAM_FAILED] no broker"}
+    assert words is not None
+    assert words["message"].startswith("[STREAM_FAILED] no broker (")
+    assert "Plan" not in words["message"]

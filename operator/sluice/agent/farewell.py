@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import traceback
+
+from sluice.agent.essence import essence
 
 PATH_VARIABLE = "SLUICE_TERMINATION_LOG"
 
 # The kubelet keeps 4096 bytes, and a character may need four of them.
 _LIMIT = 900
 
-# What a failed query says comes first; its whole plan follows and would fill the limit.
-_PLAN = "=== Streaming Query ==="
+_AGENT_FOLDER = os.path.dirname(__file__)
+_LIBRARY = re.compile(r"<|.*/(site-packages|dist-packages|lib/python[\d.]*|pyspark)[/.]")
 
 
 def leave(error: BaseException) -> None:
@@ -41,5 +45,17 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         told = getattr(error, "told", error.code)
         return told if isinstance(told, str) else ""
-    told, _, _ = str(error).partition(_PLAN)
-    return told.strip() or type(error).__name__
+    place = _place(error)
+    told = essence(str(error), _LIMIT - len(place))
+    return (told or type(error).__name__) + place
+
+
+def _place(error: BaseException) -> str:
+    """Return where the program was when it failed; nothing if only others' code was at work."""
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [frame for frame in frames if not _is_others(frame[0])]
+    return " ({}, line {})".format(*own[-1]) if own else ""
+
+
+def _is_others(filename: str) -> bool:
+    return filename.startswith(_AGENT_FOLDER) or _LIBRARY.match(filename) is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice.agent import logs, progress
+from sluice.agent.essence import essence
 from sluice.agent.progress import Progress
 from sluice.agent.records import Activity, Failure, Pace, Replaced, StateLayout
 
@@ -130,7 +131,7 @@ def failure_of(query: Any) -> Failure | None:
     while cause.getCause() is not None:
         cause = cause.getCause()
     message = cause.getMessage() or cause.toString()
-    return Failure(error_class=_error_class(cause), message=message[:_LONGEST_MESSAGE])
+    return Failure(error_class=_error_class(cause), message=essence(message, _LONGEST_MESSAGE))
 
 
 def _error_class(cause: Any) -> str:

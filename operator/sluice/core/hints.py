@@ -128,6 +128,11 @@ def _of_memory(job: StreamJob) -> tuple[Known, ...]:
             "it, or spec.application.executor.memoryOverhead, of which Python lives.",
         ),
         (
+            ("Python worker exited unexpectedly",),
+            "A Python worker that ends without a word was mostly killed for its memory: all Python of an executor "
+            f"lives of spec.application.executor.memoryOverhead, which is {overhead} MiB; raise it.",
+        ),
+        (
             ("exit code 52",),
             f"spec.executors.memory: an executor's Java heap of {heap} MiB was full; raise it, or read fewer rows a "
             "batch.",

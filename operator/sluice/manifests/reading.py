@@ -1,8 +1,10 @@
 """Read pods as the API server shows them: the counterpart of `pods`."""
 
 import json
+import re
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sluice.core import quantities
@@ -22,8 +24,14 @@ Json = Mapping[str, Any]
 
 _MESSAGE_LIMIT = 1000
 
+_SAYS_LITTLE = re.compile(r"\s+at |\s*$|\S+ (INFO|DEBUG|TRACE) ")
+"""Lines of a log: frames of Java, and what goes as it should."""
+
 _BEING_MADE = (None, "ContainerCreating", "PodInitializing")
 """What the kubelet says of a container on whose volumes, network and image it works."""
+
+_EXITS_WHEN_TOLD = (-1, 128 + signal.SIGTERM, 128 + signal.SIGKILL)
+"""How a container ends whose pod is deleted, if not with 0; -1 is an end of which its kubelet tells nothing."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -94,14 +102,23 @@ def waiting_executor(pod: Json) -> WaitingExecutor | None:
 
 
 def lost_executor(pod: Json) -> LostExecutor | None:
-    """An executor pod that has failed; None if it has not, or was told to go, after which any exit is as good."""
+    """An executor pod that has failed; None if it has not, or ended because it was told to go."""
     metadata, status = pod["metadata"], pod.get("status", {})
-    if "deletionTimestamp" in metadata or status.get("phase") != PodPhase.FAILED:
-        return None
     state = _container(status, names.EXECUTOR).get("state", {})
     ended = _termination(state.get("terminated"), status)
-    assert ended is not None
+    if ended is None or ended.exit_code == 0 or _was_told_to_go(metadata, ended):
+        return None
     return LostExecutor(name=metadata["name"], driver_uid=_owner(metadata), ended=ended)
+
+
+def _was_told_to_go(metadata: Json, ended: Termination) -> bool:
+    """Whether somebody had deleted the pod by then. Spark does so, too, as soon as an executor is breaking down."""
+    gone_by = _time(metadata.get("deletionTimestamp"))
+    if gone_by is None or ended.reason == "OOMKilled":
+        return False
+    asked = gone_by - timedelta(seconds=metadata.get("deletionGracePeriodSeconds", 0))
+    was_before = ended.at is not None and ended.at < asked
+    return not was_before and ended.exit_code in _EXITS_WHEN_TOLD
 
 
 def _share(pod: Json) -> CpuShare | None:
@@ -189,7 +206,8 @@ def _last_words(text: str) -> str:
         word = json.loads(text)
         return f"{word['class']}: {word['message']}"
     except (ValueError, KeyError, TypeError):
-        return _end_of(text.strip())
+        telling = (line for line in text.splitlines() if not _SAYS_LITTLE.match(line))
+        return _end_of("\n".join(telling).strip())
 
 
 def _end_of(log: str) -> str:

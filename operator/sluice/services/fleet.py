@@ -157,9 +157,7 @@ class Fleet:
         runs = reading.is_running(pod)
         _note(self._executors, key, name, reading.executor_pod(pod) if runs else None)
         _note(self._waiting, key, name, reading.waiting_executor(pod))
-        lost = reading.lost_executor(pod)
-        if lost is not None:
-            self._lost[key] = lost
+        self._note_loss(key, pod)
         return key
 
     def lose_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
@@ -172,6 +170,7 @@ class Fleet:
         if reading.role_of(pod) != names.DRIVER:
             _note(self._executors, key, name, None)
             _note(self._waiting, key, name, None)
+            self._note_loss(key, pod)
             return key
         if "status" in pod:
             # The last that a watch tells of a pod may be the first that we see of its end.
@@ -244,6 +243,11 @@ class Fleet:
     def _note_end(self, key: JobKey, driver: DriverPod) -> None:
         if driver.is_proven_dead:
             self._ended[key] = (driver.owner_uid, driver.incarnation)
+
+    def _note_loss(self, key: JobKey, executor: Mapping[str, Any]) -> None:
+        lost = reading.lost_executor(executor)
+        if lost is not None:
+            self._lost[key] = lost
 
     def _adopt_orphan(self, key: JobKey, driver: DriverPod) -> None:
         """A driver whose job is gone still writes its checkpoint until it is gone, too."""

@@ -31,6 +31,7 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             "The executor exited with exit code 137(SIGKILL, possible container OOM).",
             ["spec.executors.memory", "1024 MiB", "memoryOverhead"],
         ),
+        ("Python worker exited unexpectedly (crashed).", ["memoryOverhead", "384 MiB"]),
         ("Job 0 cancelled because SparkContext was shut down", ["executors fail", "log"]),
     ],
 )

@@ -193,3 +193,17 @@ def test_a_number_that_somebody_else_wrote_there_is_none_of_ours(label: str) -> 
     stored = pod()
     stored["metadata"]["labels"]["sluice.dev/incarnation"] = label
     assert read(stored).incarnation == 0
+
+
+def test_of_a_log_only_what_tells_something_is_kept() -> None:
+    log = (
+        "12:00:01Z ERROR Executor: Exception in task 0.0\njava.io.EOFException: the file ended\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\n12:00:02Z INFO BlockManager: BlockManager stopped\n"
+    )
+    ended = read(
+        pod(phase="Failed", containerStatuses=state(terminated={"exitCode": 1, "message": log}))
+    ).ended
+    assert ended is not None
+    assert ended.message == (
+        "12:00:01Z ERROR Executor: Exception in task 0.0\njava.io.EOFException: the file ended"
+    )

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -277,12 +278,34 @@ def test_the_executor_of_the_present_driver_that_ended_last_is_known_when_its_po
     assert fleet.lost(KEY) is None
 
 
+def leaving(number: int, *, exit_code: int, asked: timedelta) -> dict[str, Any]:
+    """One whose pod was deleted so long after its end."""
+    body = ended_executor(number, exit_code=exit_code)
+    gone_by = NOW + asked + timedelta(seconds=30)
+    body["metadata"] |= {
+        "deletionTimestamp": gone_by.isoformat(),
+        "deletionGracePeriodSeconds": 30,
+    }
+    return body
+
+
+@pytest.mark.parametrize(("exit_code", "asked"), [(52, -1), (1, 0), (137, 1)])
+def test_executors_that_break_down_are_lost_even_if_spark_is_quick_to_delete_them(
+    exit_code: int, asked: int
+) -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod())
+    fleet.lose_pod(leaving(1, exit_code=exit_code, asked=timedelta(seconds=asked)))
+    lost = fleet.lost(KEY)
+    assert lost is not None
+    assert lost.ended.exit_code == exit_code
+
+
 def test_executors_that_return_or_were_told_to_go_are_not_lost() -> None:
     fleet = Fleet()
     fleet.see_pod(driver_pod())
     fleet.see_pod(ended_executor(1, exit_code=0))
-    leaving = ended_executor(2)
-    leaving["metadata"]["deletionTimestamp"] = NOW.isoformat()
-    fleet.see_pod(leaving)
+    fleet.see_pod(leaving(2, exit_code=137, asked=timedelta(seconds=-30)))
+    fleet.see_pod(leaving(2, exit_code=143, asked=timedelta(0)))
     fleet.see_pod(ended_executor(3, of="pod-0"))
     assert fleet.lost(KEY) is None
