@@ -17,6 +17,7 @@ PATH_VARIABLE = "SLUICE_TERMINATION_LOG"
 # The kubelet keeps 4096 bytes, and a character may need four of them.
 _LIMIT = 900
 
+_QUERY_FAILED = "StreamingQueryException"
 _AGENT_FOLDER = os.path.dirname(__file__)
 _LIBRARY = re.compile(r"<|.*/(site-packages|dist-packages|lib/python[\d.]*|pyspark)[/.]")
 
@@ -51,7 +52,9 @@ def _message(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return where the program was when it failed; nothing if only others' code was at work."""
+    """Return where the program was when it failed; nothing if it only waited, or others' code was at work."""
+    if type(error).__name__ == _QUERY_FAILED:
+        return ""
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     own = [frame for frame in frames if not _is_others(frame[0])]
     return " ({}, line {})".format(*own[-1]) if own else ""

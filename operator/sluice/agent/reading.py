@@ -123,15 +123,16 @@ def _most_rows(limits: str) -> float | None:
 
 
 def failure_of(query: Any) -> Failure | None:
-    """Return the root cause of a query's end; None if it was stopped."""
+    """Return the deepest cause of a query's end that says anything; None if it was stopped."""
     exception = query.exception()
     if exception.isEmpty():
         return None
-    cause = exception.get()
+    told = cause = exception.get()
     while cause.getCause() is not None:
         cause = cause.getCause()
-    message = cause.getMessage() or cause.toString()
-    return Failure(error_class=_error_class(cause), message=essence(message, _LONGEST_MESSAGE))
+        told = cause if cause.getMessage() else told
+    message = told.getMessage() or told.toString()
+    return Failure(error_class=_error_class(told), message=essence(message, _LONGEST_MESSAGE))
 
 
 def _error_class(cause: Any) -> str:

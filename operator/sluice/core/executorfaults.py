@@ -9,28 +9,30 @@ from sluice.core.observations import LostExecutor, Observed
 RECENT = timedelta(minutes=5)
 """The age up to which the end of an executor is told: Spark has long started another one by then."""
 
+_WORDS_OF_SPARK = ("SparkContext was shut down", "ExecutorLostFailure", "FetchFailed")
+"""What Spark tells of a failure that began in an executor. Executors end in others as well: because the driver does."""
+
 BEHIND = timedelta(minutes=1)
 """How long before a failure an executor may have ended to be told of as what may be behind it: Spark does a task four
 times, and each time on another executor if the one before was lost.
 """
 
 
+_MOST_CHARACTERS = 300
+"""Of the end of an executor's log; what Java says last is the deepest cause."""
+
+
 def told(job: StreamJob, seen: Observed, now: datetime) -> str:
     """Sentences to add to a condition, beginning with a space; empty if nothing is wrong."""
-    lost = seen.lost
-    is_recent = lost is not None and now - (lost.ended.at or now) <= RECENT
-    return _waiting(job, seen) + (_ended(job, lost) if lost is not None and is_recent else "")
+    return _waiting(job, seen) + _recently_ended(job, seen, now)
 
 
-def behind(job: StreamJob, lost: LostExecutor | None, failed: datetime) -> str:
-    """The same for the failure of a driver, of one that had ended before it."""
-    if (
-        lost is None
-        or lost.ended.at is None
-        or not lost.ended.at < failed <= lost.ended.at + BEHIND
-    ):
+def behind(job: StreamJob, failure: str, at: datetime, lost: LostExecutor | None) -> str:
+    """The same for a failure of a driver or its queries: the executor that had ended just before."""
+    is_blamed = any(words in failure for words in _WORDS_OF_SPARK)
+    if lost is None or lost.ended.at is None or not is_blamed:
         return ""
-    return _ended(job, lost)
+    return _ended(job, lost) if lost.ended.at <= at <= lost.ended.at + BEHIND else ""
 
 
 def _waiting(job: StreamJob, seen: Observed) -> str:
@@ -44,13 +46,20 @@ def _waiting(job: StreamJob, seen: Observed) -> str:
     return told + hints.executor_remedy(job, f"{reason}: {message}")
 
 
+def _recently_ended(job: StreamJob, seen: Observed, now: datetime) -> str:
+    driver, lost = seen.driver, seen.lost
+    if lost is None or driver is None or not driver.is_up:
+        return ""
+    return _ended(job, lost) if now - (lost.ended.at or now) <= RECENT else ""
+
+
 def _ended(job: StreamJob, lost: LostExecutor) -> str:
     ended = lost.ended
     when = f" at {ended.at:%H:%M:%S} UTC" if ended.at is not None else ""
     parts = [
         ended.reason if ended.reason != "Error" else "",
         f"exit code {ended.exit_code}" if ended.exit_code >= 0 else "",
-        ended.message,
+        ended.message[-_MOST_CHARACTERS:].rpartition("\n")[2],
     ]
     how = ": ".join(part for part in parts if part)
     return f" Executor {lost.name} ended{when}: {how.rstrip('.')}." + hints.executor_remedy(

@@ -148,7 +148,7 @@ def why_it_ended(
 
 def _explained(job: StreamJob, text: str, lost: LostExecutor | None, at: datetime) -> str:
     """With the remedy, and with what may be behind it."""
-    advice, behind = hints.remedy(job, text), executorfaults.behind(job, lost, at)
+    advice, behind = hints.remedy(job, text), executorfaults.behind(job, text, at, lost)
     more = behind if advice in behind else advice + behind
     return f"{text.rstrip('.')}.{more}" if more else text
 

@@ -24,14 +24,20 @@ Json = Mapping[str, Any]
 
 _MESSAGE_LIMIT = 1000
 
-_SAYS_LITTLE = re.compile(r"\s+at |\s*$|\S+ (INFO|DEBUG|TRACE) ")
-"""Lines of a log: frames of Java, and what goes as it should."""
+_KUBELETS_LIMIT = 2048
+"""So many bytes of the end of a log are in a pod's status, beginning somewhere in a line."""
+
+_SAYS_LITTLE = re.compile(r"\s+at |\s*$|\S+ (WARN|INFO|DEBUG|TRACE) |WARNING: ")
+"""Lines of a log: frames of Java, and what goes on."""
 
 _BEING_MADE = (None, "ContainerCreating", "PodInitializing")
 """What the kubelet says of a container on whose volumes, network and image it works."""
 
-_EXITS_WHEN_TOLD = (-1, 128 + signal.SIGTERM, 128 + signal.SIGKILL)
-"""How a container ends whose pod is deleted, if not with 0; -1 is an end of which its kubelet tells nothing."""
+_UNTOLD, _KILLED = -1, 128 + signal.SIGKILL
+"""The exit code of a container of whose end no kubelet tells, and of one that goes on after its grace period."""
+
+_REQUESTS = (128 + signal.SIGTERM, 128 + signal.SIGPWR)
+"""The exit codes of containers that follow: kubelets ask by the one signal, Spark's decommissioning by the other."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -114,11 +120,12 @@ def lost_executor(pod: Json) -> LostExecutor | None:
 def _was_told_to_go(metadata: Json, ended: Termination) -> bool:
     """Whether somebody had deleted the pod by then. Spark does so, too, as soon as an executor is breaking down."""
     gone_by = _time(metadata.get("deletionTimestamp"))
-    if gone_by is None or ended.reason == "OOMKilled":
+    if gone_by is None:
         return False
     asked = gone_by - timedelta(seconds=metadata.get("deletionGracePeriodSeconds", 0))
-    was_before = ended.at is not None and ended.at < asked
-    return not was_before and ended.exit_code in _EXITS_WHEN_TOLD
+    told = {_UNTOLD: asked, **dict.fromkeys(_REQUESTS, asked), _KILLED: gone_by}
+    since = told.get(ended.exit_code)
+    return since is not None and (ended.at is None or ended.at >= since)
 
 
 def _share(pod: Json) -> CpuShare | None:
@@ -188,7 +195,7 @@ def _container(status: Json, name: str) -> Json:
 def _termination(terminated: Json | None, status: Json) -> Termination | None:
     if terminated is not None:
         return Termination(
-            exit_code=terminated.get("exitCode", -1),
+            exit_code=terminated.get("exitCode", _UNTOLD),
             reason=terminated.get("reason", ""),
             message=_last_words(terminated.get("message", "")),
             at=_time(terminated.get("finishedAt")),
@@ -196,7 +203,9 @@ def _termination(terminated: Json | None, status: Json) -> Termination | None:
     if status.get("phase") == "Failed":
         # Evicted, preempted or lost with its node: the pod ended, and no container tells how.
         reason, message = status.get("reason", ""), status.get("message", "")
-        return Termination(exit_code=-1, reason=reason, message=f"{reason}: {message}".strip(": "))
+        return Termination(
+            exit_code=_UNTOLD, reason=reason, message=f"{reason}: {message}".strip(": ")
+        )
     return None
 
 
@@ -206,8 +215,13 @@ def _last_words(text: str) -> str:
         word = json.loads(text)
         return f"{word['class']}: {word['message']}"
     except (ValueError, KeyError, TypeError):
-        telling = (line for line in text.splitlines() if not _SAYS_LITTLE.match(line))
+        telling = (line for line in _whole_lines(text) if not _SAYS_LITTLE.match(line))
         return _end_of("\n".join(telling).strip())
+
+
+def _whole_lines(log: str) -> list[str]:
+    lines = log.splitlines()
+    return lines[1:] if len(log.encode()) >= _KUBELETS_LIMIT and len(lines) > 1 else lines
 
 
 def _end_of(log: str) -> str:

@@ -1,5 +1,6 @@
 """How executors ended is told while it is news, and when a driver fails soon after."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -55,7 +56,10 @@ def failing(told: str) -> QueryReport:
     ("fallen", "parts"),
     [
         (lost(reason="OOMKilled"), ["OOMKilled: exit code 137", "memoryOverhead", "384 MiB"]),
-        (lost(52, message="OutOfMemoryError"), ["exit code 52: Out", "Java heap of 1024 MiB"]),
+        (
+            lost(52, message="ERROR Executor: a task failed\nOutOfMemoryError"),
+            ["exit code 52: Out", "Java heap of 1024 MiB"],
+        ),
         (lost(1, message="No such file."), ["exit code 1: No such file."]),
         (lost(-1, reason="Evicted", message="The node was low", at=None), ["ended: Evicted: The"]),
     ],
@@ -92,20 +96,29 @@ def test_queries_that_fail_after_it_are_explained_by_it() -> None:
 
 
 def test_advice_is_given_once() -> None:
-    killed = failing("exit code 137(SIGKILL, possible container OOM)")
+    killed = failing("ExecutorLostFailure: exit code 137(SIGKILL, possible container OOM)")
     seen = Observed(driver=driver(JOB), report=report(killed), lost=lost(reason="OOMKilled"))
     assert failure(seen).count("memoryOverhead") == 1
     unknown = Observed(driver=driver(JOB), report=report(killed))
     assert failure(unknown).count("memoryOverhead") == 1
 
 
-@pytest.mark.parametrize("seconds", [-61, 0, 1])
-def test_executors_that_ended_long_before_or_because_of_the_driver_explain_nothing(
-    seconds: int,
-) -> None:
-    ended = Termination(exit_code=1, message="ValueError: boom", at=NOW)
-    over = driver(JOB, phase=PodPhase.FAILED, ended=ended)
-    fallen = lost(at=NOW + timedelta(seconds=seconds))
-    assert failure(Observed(driver=over, lost=fallen)) == "exit code 1: ValueError: boom"
-    before = lost(at=NOW - timedelta(seconds=3))
-    assert "Executor clicks-exec-3 ended at 11:59:57" in failure(Observed(driver=over, lost=before))
+def over(message: str) -> Observed:
+    """A driver that failed now, with an executor that had ended three seconds before."""
+    ended = Termination(exit_code=1, message=message, at=NOW)
+    failed = driver(JOB, phase=PodPhase.FAILED, ended=ended)
+    return Observed(driver=failed, lost=lost(at=NOW - timedelta(seconds=3)))
+
+
+def test_a_driver_that_fails_for_want_of_executors_is_explained_by_the_last_of_them() -> None:
+    seen = over("Task 0 failed 4 times: ExecutorLostFailure (executor 3 exited)")
+    assert "Executor clicks-exec-3 ended at 11:59:57" in failure(seen)
+    for seconds in (-61, 1):
+        other = replace(seen, lost=lost(at=NOW + timedelta(seconds=seconds)))
+        assert "clicks-exec-3" not in failure(other)
+
+
+def test_executors_that_end_with_their_driver_explain_nothing() -> None:
+    assert failure(over("ValueError: boom")) == "exit code 1: ValueError: boom"
+    going = Observed(driver=driver(JOB, deleting=True), report=UNDER_WAY, lost=lost())
+    assert "clicks-exec-3" not in told(Condition.SCALING_ACTIVE, going)

@@ -195,15 +195,18 @@ def test_a_number_that_somebody_else_wrote_there_is_none_of_ours(label: str) -> 
     assert read(stored).incarnation == 0
 
 
+def last_words(log: str) -> str:
+    statuses = state(terminated={"exitCode": 1, "message": log})
+    ended = read(pod(phase="Failed", containerStatuses=statuses)).ended
+    assert ended is not None
+    return ended.message
+
+
 def test_of_a_log_only_what_tells_something_is_kept() -> None:
     log = (
         "12:00:01Z ERROR Executor: Exception in task 0.0\njava.io.EOFException: the file ended\n"
         "\tat java.base/java.lang.Thread.run(Thread.java:840)\n\n12:00:02Z INFO BlockManager: BlockManager stopped\n"
     )
-    ended = read(
-        pod(phase="Failed", containerStatuses=state(terminated={"exitCode": 1, "message": log}))
-    ).ended
-    assert ended is not None
-    assert ended.message == (
-        "12:00:01Z ERROR Executor: Exception in task 0.0\njava.io.EOFException: the file ended"
-    )
+    whole = "12:00:01Z ERROR Executor: Exception in task 0.0\njava.io.EOFException: the file ended"
+    assert last_words(log) == whole
+    assert last_words("cut off\n" + log + 2048 * "\n") == whole

@@ -289,7 +289,7 @@ def leaving(number: int, *, exit_code: int, asked: timedelta) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize(("exit_code", "asked"), [(52, -1), (1, 0), (137, 1)])
+@pytest.mark.parametrize(("exit_code", "asked"), [(52, -1), (1, 0), (137, 0), (143, 1)])
 def test_executors_that_break_down_are_lost_even_if_spark_is_quick_to_delete_them(
     exit_code: int, asked: int
 ) -> None:
