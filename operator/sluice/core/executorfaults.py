@@ -1,10 +1,11 @@
 """What goes wrong with executors, and what to do about it: they do not start, or end although nobody asks them to."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sluice.core import hints
 from sluice.core.application import StreamJob
-from sluice.core.observations import LostExecutor, Observed
+from sluice.core.observations import LostExecutor, Observed, WaitingExecutor
 
 RECENT = timedelta(minutes=5)
 """The age up to which the end of an executor is told: Spark has long started another one by then."""
@@ -24,7 +25,7 @@ _MOST_CHARACTERS = 300
 
 def told(job: StreamJob, seen: Observed, now: datetime) -> str:
     """Sentences to add to a condition, beginning with a space; empty if nothing is wrong."""
-    return _waiting(job, seen) + _recently_ended(job, seen, now)
+    return of_waiting(job, seen.waiting) + _recently_ended(job, seen, now)
 
 
 def behind(job: StreamJob, failure: str, at: datetime, lost: LostExecutor | None) -> str:
@@ -32,11 +33,12 @@ def behind(job: StreamJob, failure: str, at: datetime, lost: LostExecutor | None
     is_blamed = any(words in failure for words in _WORDS_OF_SPARK)
     if lost is None or lost.ended.at is None or not is_blamed:
         return ""
-    return _ended(job, lost) if lost.ended.at <= at <= lost.ended.at + BEHIND else ""
+    return of_lost(job, lost) if lost.ended.at <= at <= lost.ended.at + BEHIND else ""
 
 
-def _waiting(job: StreamJob, seen: Observed) -> str:
-    hindered = [(pod.name, *pod.obstacle) for pod in seen.waiting if pod.obstacle is not None]
+def of_waiting(job: StreamJob, executors: Sequence[WaitingExecutor]) -> str:
+    """The same for executors that do not start."""
+    hindered = [(pod.name, *pod.obstacle) for pod in executors if pod.obstacle is not None]
     if not hindered:
         return ""
     name, reason, message = hindered[0]
@@ -46,14 +48,8 @@ def _waiting(job: StreamJob, seen: Observed) -> str:
     return told + hints.executor_remedy(job, f"{reason}: {message}")
 
 
-def _recently_ended(job: StreamJob, seen: Observed, now: datetime) -> str:
-    driver, lost = seen.driver, seen.lost
-    if lost is None or driver is None or not driver.is_up:
-        return ""
-    return _ended(job, lost) if now - (lost.ended.at or now) <= RECENT else ""
-
-
-def _ended(job: StreamJob, lost: LostExecutor) -> str:
+def of_lost(job: StreamJob, lost: LostExecutor) -> str:
+    """The same for one that has ended."""
     ended = lost.ended
     when = f" at {ended.at:%H:%M:%S} UTC" if ended.at is not None else ""
     parts = [
@@ -65,3 +61,10 @@ def _ended(job: StreamJob, lost: LostExecutor) -> str:
     return f" Executor {lost.name} ended{when}: {how.rstrip('.')}." + hints.executor_remedy(
         job, how
     )
+
+
+def _recently_ended(job: StreamJob, seen: Observed, now: datetime) -> str:
+    driver, lost = seen.driver, seen.lost
+    if lost is None or driver is None or not driver.is_up:
+        return ""
+    return of_lost(job, lost) if now - (lost.ended.at or now) <= RECENT else ""

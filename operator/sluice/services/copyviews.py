@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from sluice.core import executorfaults, hints
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import AgentReport, DriverPod
 from sluice.core.profiling import steering
@@ -36,6 +37,7 @@ from sluice.services.profiles import Profiles
 
 log = logging.getLogger(__name__)
 
+_UNSCHEDULABLE = "Unschedulable"
 
 _NOTHING: Mapping[Start, Batches | Mirror] = {Start.EARLIEST: Batches(), Start.LATEST: Mirror()}
 """What is measured of copies, before they have told anything."""
@@ -211,10 +213,23 @@ class CopyViews:
             is_unheard=report is None and silence is None,
             digest=self.key(declared).digest if isinstance(declared, StreamJob) else None,
             problem=refused or _problem(resource, declared),
-            obstacle=_waiting(driver) or _crashed(resource, driver),
+            obstacle=_waiting(declared, driver)
+            or _crashed(resource, driver)
+            or self._without_executors(key, declared),
             reading=shown.reading(copy.executors),
             is_dry=shown.is_dry,
         )
+
+    def _without_executors(self, key: JobKey, copy: StreamJob | InvalidSpec) -> Problem | None:
+        """What keeps a copy's executors from starting, or has ended one."""
+        if isinstance(copy, InvalidSpec):
+            return None
+        lost, waiting = self._fleet.lost(key), self._fleet.waiting(key)
+        told = executorfaults.of_waiting(copy, waiting)
+        told = told or (executorfaults.of_lost(copy, lost) if lost is not None else "")
+        is_full = any(pod.obstacle and pod.obstacle[0] == _UNSCHEDULABLE for pod in waiting)
+        reason = Reason.NO_CAPACITY if is_full else Reason.COPY_FAILED
+        return Problem(reason, told.strip()) if told else None
 
 
 def _problem(resource: Json, declared: StreamJob | InvalidSpec) -> Problem | None:
@@ -236,13 +251,14 @@ def _problem(resource: Json, declared: StreamJob | InvalidSpec) -> Problem | Non
     return None
 
 
-def _waiting(driver: DriverPod | None) -> Problem | None:
+def _waiting(copy: StreamJob | InvalidSpec, driver: DriverPod | None) -> Problem | None:
     """What keeps a copy's driver waiting, and may pass."""
-    if driver is None or driver.obstacle is None:
+    if driver is None or driver.obstacle is None or isinstance(copy, InvalidSpec):
         return None
     reason, message = driver.obstacle
-    is_full = reason == "Unschedulable"
-    told = f"the driver's pod waits: {reason}: {message}"
+    is_full = reason == _UNSCHEDULABLE
+    told = f"the driver's pod waits: {reason}: {message.rstrip('.')}."
+    told += hints.remedy(copy, f"{reason}: {message}")
     return Problem(Reason.NO_CAPACITY if is_full else Reason.COPY_FAILED, told)
 
 

@@ -113,6 +113,14 @@ def test_the_digest_is_told_and_read_back_where_it_is_known() -> None:
     assert "digest" not in older["key"]
 
 
+def test_what_a_copy_waits_for_is_told_while_it_waits() -> None:
+    told = status_of(profile(), RUN, Phase.PROFILING, 600.0, {}, LATER)
+    (complete,) = [one for one in told["conditions"] if one["type"] == "Complete"]
+    assert complete["message"] == (
+        "Copies run with so many executors: 4. The one of 4 waits: 0/3 nodes are available."
+    )
+
+
 def test_a_condition_keeps_the_time_of_its_last_transition() -> None:
     first = status_of(profile(), RUN, Phase.PROFILING, 1.0, {}, NOW)
     second = status_of(profile(), RUN, Phase.PROFILING, 2.0, first, LATER)

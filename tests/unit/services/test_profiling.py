@@ -659,6 +659,73 @@ async def test_the_next_copy_in_a_users_namespace_waits_until_the_pods_of_the_la
         assert here.status()["phase"] == "Succeeded"
 
 
+class Starved(Place):
+    """A cluster where the drivers of copies start, and their executors do not."""
+
+    def _reads(self, address: str, executors: int) -> Callable[[datetime], AgentReport]:
+        first = query(batch_id=None, committed_at=None)
+        return lambda now: report(first, at=now, registered=0, incarnation=1)
+
+    def hinder(self, **status: Any) -> None:
+        """Spark has asked for an executor of the copy, whose pod is in this state."""
+        (namespace,) = self.copies
+        driver = self.cluster.stored(PODS, "clicks-driver", namespace)
+        assert driver is not None
+        pod = pods.executor("clicks", "clicks-1-exec-1", namespace=namespace)
+        pod["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": driver["metadata"]["uid"]}]
+        self.cluster.put(PODS, {**pod, "status": status})
+
+
+UNPLACED = {
+    "phase": "Pending",
+    "conditions": [
+        {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": "0/2 nodes are available: 2 Insufficient cpu.",
+        }
+    ],
+}
+KILLED = {
+    "phase": "Failed",
+    "containerStatuses": [
+        {
+            "name": "executor",
+            "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}},
+        }
+    ],
+}
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    ("status", "reason", "parts"),
+    [
+        (UNPLACED, "NoCapacity", ["does not start: Unschedulable", "add a node"]),
+        (KILLED, "CopyFailed", ["ended: OOMKilled: exit code 137", "memoryOverhead"]),
+    ],
+)
+async def test_what_keeps_the_executors_of_a_copy_away_is_told_with_what_to_do(
+    status: Json, reason: str, parts: list[str]
+) -> None:
+    here = Starved()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator()):
+        await here.lives(2)
+        here.profiled(executors=[2])
+        await here.lives(10)
+        here.hinder(**status)
+        await here.lives(5)
+        for part in ("The one of 2 waits: Executor clicks-1-exec-1", *parts):
+            assert part in here.complete()["message"]
+        await here.lives(240)
+        assert here.complete()["reason"] == reason
+        for part in parts:
+            assert part in here.complete()["message"]
+        assert here.places == set()
+
+
 class Live(Place):
     """A cluster where so many rows per second arrive, of which an executor processes a thousand.
 

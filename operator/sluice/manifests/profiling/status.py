@@ -124,7 +124,12 @@ def _complete(run: Run, phase: Phase) -> tuple[str, str, str]:
     if run.problem is not None:
         return "False", str(run.problem.reason), run.problem.message
     sizes = ", ".join(str(copy.executors) for copy in run.open) or "none yet"
-    return "False", "Measuring", f"Copies run with so many executors: {sizes}."
+    waits = "".join(
+        f" The one of {copy.executors} waits: {copy.problem.message.rstrip('.')}."
+        for copy in run.open
+        if copy.problem is not None
+    )
+    return "False", "Measuring", f"Copies run with so many executors: {sizes}.{waits}"
 
 
 def _remarks(run: Run) -> str:
