@@ -11,6 +11,7 @@ import pytest
 from e2e.support.api import Cluster, Json, condition, to_yaml
 from e2e.support.jobs import Job, passthrough, short_lived
 from e2e.support.load import Load
+from e2e.support.programs import running_program
 from sluice.manifests.names import JOB_LABEL
 
 KAFKA = "kafka:9092"
@@ -95,6 +96,51 @@ def test_the_condition_tells_what_to_mend(
     finally:
         cluster.delete("StreamJob", namespace, name)
         job.wait_until_gone(seconds=180)
+
+
+BEGINNING = """
+import os
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
+spark = SparkSession.builder.getOrCreate()
+def deliver(batch, number):
+    raise ConnectionError("cannot reach db.example.com:5432")
+writing = spark.readStream.format("rate").load()
+"""
+STARTING = """
+writing.option("checkpointLocation", os.environ["SLUICE_CHECKPOINT_LOCATION"]).start().awaitTermination()
+"""
+BREAKING: dict[str, tuple[str, tuple[str, ...]]] = {
+    "raising": (
+        "writing = writing.writeStream.foreachBatch(deliver)",
+        (
+            "foreach batch",
+            'File "/opt/program/main.py", line 7, in deliver',
+            "ConnectionError: cannot reach db.example.com:5432",
+        ),
+    ),
+    "greedy": (
+        "numbers = 'size(array_distinct(sequence(value, value + 300000000)))'\n"
+        "writing = writing.withColumn('size', expr(numbers)).writeStream.format('noop')",
+        ("executor", "a Java heap of 512 MiB was full"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_what_broke_the_program_or_its_executors_is_told(
+    cluster: Cluster, namespace: str, operator: str, name: str
+) -> None:
+    line, parts = BREAKING[name]
+    program = BEGINNING + line + STARTING
+    with running_program(cluster, namespace, name, program, sources=[]) as job:
+
+        def told(resource: Mapping[str, Any]) -> bool:
+            message = resource.get("status", {}).get("failures", {}).get("message", "")
+            return all(part in message for part in parts)
+
+        failed = job.wait("the cause", told, seconds=120)
+        assert "\tat " not in failed["status"]["failures"]["message"], "frames of Java"
 
 
 def test_a_driver_that_the_cluster_cannot_make_just_now_is_told_of_and_made_when_it_can(

@@ -20,7 +20,7 @@ times, and each time on another executor if the one before was lost.
 
 
 _MOST_CHARACTERS = 300
-"""Of the end of an executor's log; what Java says last is the deepest cause."""
+"""Of the last line of an executor's log; what Java says last is the deepest cause."""
 
 
 def told(job: StreamJob, seen: Observed, now: datetime) -> str:
@@ -55,7 +55,7 @@ def of_lost(job: StreamJob, lost: LostExecutor) -> str:
     parts = [
         ended.reason if ended.reason != "Error" else "",
         f"exit code {ended.exit_code}" if ended.exit_code >= 0 else "",
-        ended.message[-_MOST_CHARACTERS:].rpartition("\n")[2],
+        ended.message.rpartition("\n")[2][:_MOST_CHARACTERS],
     ]
     how = ": ".join(part for part in parts if part)
     return f" Executor {lost.name} ended{when}: {how.rstrip('.')}." + hints.executor_remedy(

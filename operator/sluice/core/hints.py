@@ -106,6 +106,11 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
         ),
         *_of_memory(job),
         (
+            ("java.lang.OutOfMemoryError",),
+            f"spec.application.driver.memory: the driver's Java heap of {mebibytes(application.driver.memory)} MiB was "
+            "full; raise it, or collect less there.",
+        ),
+        (
             ("SparkContext was shut down",),
             "Spark gives up like that when its executors fail one after the other; the driver's log tells how they "
             "ended.",
@@ -118,7 +123,7 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
 
 
 def _of_memory(job: StreamJob) -> tuple[Known, ...]:
-    """How executors end that need more than they have: by the kernel, or by Java, which then ends with 52."""
+    """How executors tell that they need more than they have: killed by the kernel, or by Java, which ends with 52."""
     shape = job.application.executor
     heap, overhead = mebibytes(shape.memory), mebibytes(shape.overhead)
     return (
@@ -133,8 +138,9 @@ def _of_memory(job: StreamJob) -> tuple[Known, ...]:
             f"lives of spec.application.executor.memoryOverhead, which is {overhead} MiB; raise it.",
         ),
         (
-            ("exit code 52",),
-            f"spec.executors.memory: an executor's Java heap of {heap} MiB was full; raise it, or read fewer rows a "
+            # Of an executor's task Spark tells "(executor 4): java.lang.OutOfMemoryError: Java heap space".
+            ("exit code 52", "): java.lang.OutOfMemoryError"),
+            f"spec.executors.memory: a Java heap of {heap} MiB was full; raise it, or read fewer rows a "
             "batch.",
         ),
     )

@@ -58,7 +58,7 @@ def failing(told: str) -> QueryReport:
         (lost(reason="OOMKilled"), ["OOMKilled: exit code 137", "memoryOverhead", "384 MiB"]),
         (
             lost(52, message="ERROR Executor: a task failed\nOutOfMemoryError"),
-            ["exit code 52: Out", "Java heap of 1024 MiB"],
+            ["exit code 52: Out", "a Java heap of 1024 MiB"],
         ),
         (lost(1, message="No such file."), ["exit code 1: No such file."]),
         (lost(-1, reason="Evicted", message="The node was low", at=None), ["ended: Evicted: The"]),

@@ -32,6 +32,14 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             ["spec.executors.memory", "1024 MiB", "memoryOverhead"],
         ),
         ("Python worker exited unexpectedly (crashed).", ["memoryOverhead", "384 MiB"]),
+        (
+            "Lost task 0.5 (198.18.72.94 executor 4): java.lang.OutOfMemoryError: Java heap space",
+            ["spec.executors.memory", "heap of 1024 MiB"],
+        ),
+        (
+            "Py4JJavaError: collect: java.lang.OutOfMemoryError: Java heap space",
+            ["spec.application.driver.memory", "heap of 1024 MiB"],
+        ),
         ("Job 0 cancelled because SparkContext was shut down", ["executors fail", "log"]),
     ],
 )
