@@ -52,15 +52,12 @@ def of_lost(job: StreamJob, lost: LostExecutor) -> str:
     """The same for one that has ended."""
     ended = lost.ended
     when = f" at {ended.at:%H:%M:%S} UTC" if ended.at is not None else ""
-    parts = [
-        ended.reason if ended.reason != "Error" else "",
-        f"exit code {ended.exit_code}" if ended.exit_code >= 0 else "",
-        ended.message.rpartition("\n")[2][:_MOST_CHARACTERS],
-    ]
-    how = ": ".join(part for part in parts if part)
-    return f" Executor {lost.name} ended{when}: {how.rstrip('.')}." + hints.executor_remedy(
-        job, how
-    )
+    last = ended.message.rpartition("\n")[2][:_MOST_CHARACTERS]
+    # Of a pod that was evicted, the message has the reason.
+    reason = "" if ended.reason == "Error" or last.startswith(ended.reason) else ended.reason
+    code = f"exit code {ended.exit_code}" if ended.exit_code >= 0 else ""
+    how = ": ".join(part for part in (reason, code, last) if part).rstrip(".")
+    return f" Executor {lost.name} ended{when}: {how}.{hints.executor_remedy(job, how)}"
 
 
 def _recently_ended(job: StreamJob, seen: Observed, now: datetime) -> str:

@@ -61,7 +61,10 @@ def failing(told: str) -> QueryReport:
             ["exit code 52: Out", "a Java heap of 1024 MiB"],
         ),
         (lost(1, message="No such file."), ["exit code 1: No such file."]),
-        (lost(-1, reason="Evicted", message="The node was low", at=None), ["ended: Evicted: The"]),
+        (
+            lost(-1, reason="Evicted", message="Evicted: The node was low", at=None),
+            ["ended: Evicted: The"],
+        ),
     ],
 )
 def test_an_executor_that_ended_unasked_is_told_with_how_and_what_to_do(
