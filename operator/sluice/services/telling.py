@@ -14,6 +14,10 @@ log = logging.getLogger(__name__)
 _RESOURCES = {"StreamJob": STREAM_JOBS, "StreamProfile": STREAM_PROFILES}
 
 
+_LONGEST_MESSAGE = 1024
+"""Characters that the API server takes in an Event."""
+
+
 async def apply_status(
     cluster: Cluster, kind: str, key: JobKey, uid: str, status: Json, version: str | None
 ) -> Json:
@@ -57,7 +61,7 @@ async def announce(
         },
         "type": "Warning" if item.is_warning else "Normal",
         "reason": item.reason,
-        "message": item.message[:1024],
+        "message": _line(item.message),
         "source": {"component": "sluice"},
         "firstTimestamp": stamp,
         "lastTimestamp": stamp,
@@ -67,3 +71,10 @@ async def announce(
         await cluster.create(EVENTS, body)
     except (Conflict, ClusterUnavailable, InvalidSpec, NotFound):
         return
+
+
+def _line(message: str) -> str:
+    """The message as kubectl lists it, in one line; of a long one both ends, since the remedy is the last of it."""
+    line, left_out = " ".join(message.split()), " ... "
+    half = (_LONGEST_MESSAGE - len(left_out)) // 2
+    return line if len(line) <= _LONGEST_MESSAGE else f"{line[:half]}{left_out}{line[-half:]}"
