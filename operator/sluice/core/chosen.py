@@ -53,7 +53,12 @@ def wanted_executors(job: StreamJob, chosen: Chosen | None) -> int:
     """What was chosen, within the bounds of now; else what the owner declares to begin with."""
     if chosen is None or not job.scaling.chooses:
         return job.executors.initial
-    return min(max(chosen.executors, job.executors.minimum), job.executors.maximum)
+    return _allowed(job, chosen.executors)
+
+
+def _allowed(job: StreamJob, executors: int) -> int:
+    """As many as the present bounds allow."""
+    return min(max(executors, job.executors.minimum), job.executors.maximum)
 
 
 CLOCKS_APART = timedelta(minutes=1)
@@ -65,7 +70,8 @@ def newly_chosen(
 ) -> Chosen | None:
     """What is chosen after the newest decision; only one that changes the number is remembered.
 
-    A choice of the future is older than any decision: a clock was set back, or somebody has edited the status.
+    Bounds may have been narrowed after it: that changes the number, too, and is not its doing. A choice of the future
+    is older than any decision: a clock was set back, or somebody has edited the status.
     """
     if not job.scaling.chooses:
         return None
@@ -73,7 +79,7 @@ def newly_chosen(
         return chosen
     if chosen is not None and decided.at <= chosen.at <= now + CLOCKS_APART:
         return chosen
-    if decided.decision.executors == wanted_executors(job, chosen):
+    if _allowed(job, decided.decision.executors) == wanted_executors(job, chosen):
         return chosen
     return Chosen(
         executors=decided.decision.executors,

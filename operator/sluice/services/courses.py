@@ -140,7 +140,8 @@ class Course:
         self.tally.count(decided)
 
     def follow(self, job: StreamJob, record: Record, now: float) -> None:
-        """Take in what has become of the job: other numbers of executors, and drivers that are gone."""
+        """Take in what has become of the job: other bounds, other numbers of executors, drivers that are gone."""
+        self.watcher.terms = autoscaling.terms_of(job, self.report)
         wanted = wanted_executors(job, record.chosen)
         if wanted != self.watcher.executors and not self._is_under_way(record):
             self.watcher.rescaled(wanted, Path.LIVE, now)

@@ -49,6 +49,18 @@ def test_bounds_that_were_narrowed_later_hold() -> None:
     assert wanted_executors(narrow, chosen(5)) == 3
 
 
+def test_bounds_that_are_narrowed_are_followed_live_whatever_the_last_decision_says() -> None:
+    before = chosen(5)
+    stays = decided(5, after=60, path=Path.RESTART)
+    assert newly_chosen(AUTO, before, stays, LATER) == before
+    narrow = job(scaling={"mode": "Auto"}, executors={"min": 1, "max": 3})
+    assert newly_chosen(narrow, before, stays, LATER) == before
+    seen = Observed(driver=driver(narrow), report=report(target=5, registered=5), decided=stays)
+    record = Record(incarnation=1, chosen=before, checkpoint=narrow.checkpoint_location)
+    verdict = lifecycle.next_step(narrow, record, seen, holder=None, now=LATER)
+    assert verdict.step == SetExecutors(target=3)
+
+
 def test_an_older_decision_changes_nothing() -> None:
     later = newly_chosen(AUTO, None, decided(5, after=60), LATER)
     assert newly_chosen(AUTO, later, decided(7), LATER) == later

@@ -61,6 +61,16 @@ def test_a_job_whose_executors_have_other_cpu_forgets_harm() -> None:
     assert seen.watcher.effects.harms, "neither a refusal nor the next driver is other CPU"
 
 
+def test_bounds_and_promises_are_those_of_now_also_while_no_agent_tells_anything() -> None:
+    seen = course()
+    seen.hear(job(), report())
+    other = job(executors={"min": 1, "max": 3}, recovery={"target": "90s"})
+    seen.follow(other, Record(), NOW.timestamp())
+    situation = seen.watcher.situation(NOW.timestamp())
+    assert situation.bounds.largest == 3
+    assert situation.targets.recovery == 90.0
+
+
 def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:
     seen = course()
     seen.hear(job(), report(start=20.0, running_at=NOW))
