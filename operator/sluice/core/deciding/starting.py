@@ -5,6 +5,9 @@ Kalavri et al., OSDI 2018), and so many executors more or less change that in pr
 during their fixed overhead. With a trigger that never waits a job looks busy at any load: then only the processors
 tell. It is a guess for the first minutes, with the wide range of a single measurement. A job that has had no rows yet
 needs no capacity.
+
+A job that works for minutes on one batch, of all that has waited, processes nothing meanwhile. What it could do then is
+at most all those rows in the time that they have taken so far, which is the less the longer that lasts.
 """
 
 from dataclasses import replace
@@ -18,6 +21,9 @@ from sluice.core.series import Measured, NoData
 LEAST_USE = 0.02
 """Below that share of the time the rate per busy second says nothing."""
 
+
+LONG_BATCH = 60.0
+"""Seconds after which a batch that is not committed yet tells something."""
 
 BOTTLENECK = 0.5
 """A backlog on processors that are less busy has another reason than too few of them."""
@@ -45,10 +51,22 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
         used = situation.observed.busy
     if isinstance(used, NoData):
         return used
+    if rate == 0:
+        rate, used = _most_in_flight(situation), 1.0
     if not (used >= LEAST_USE and rate > 0 and situation.running > 0):
         return NoData("the job works too little to say what it could do")
     unmeasured = replace(situation.models.capacity, points=())
     return unmeasured.with_observation(situation.running, rate / min(used, 1.0)).fitted()
+
+
+def _most_in_flight(situation: Situation) -> float:
+    """The most rows per second that a long batch can have been processed with so far; 0 if there is none."""
+    observed, most = situation.observed, situation.batching.most_rows
+    if isinstance(observed.commit_age, NoData) or isinstance(observed.lag, NoData):
+        return 0.0
+    took = min(observed.commit_age, situation.uptime)
+    rows = observed.lag if most is None else min(observed.lag, most)
+    return rows / took if took >= LONG_BATCH else 0.0
 
 
 def busy_share(situation: Situation) -> Measured:

@@ -101,3 +101,32 @@ def test_what_is_not_measured_tells_nothing(missing: str) -> None:
     situation = young()
     observed = replace(situation.observed, **{missing: MISSING})  # type: ignore[arg-type]  # a name above
     assert isinstance(known_capacity(replace(situation, observed=observed), 5.0), NoData)
+
+
+def in_flight(took: float, *, uptime: float = 3600.0) -> Situation:
+    """The job in a batch that has run for so long, of all of the 80,000 rows that wait."""
+    situation = young(processing=0.0, cpu=0.0, busy=1.0, lag=80_000.0, commit_age=took)
+    return replace(situation, uptime=uptime)
+
+
+def test_a_batch_that_goes_on_shows_what_the_job_can_do_at_most() -> None:
+    assert rate(in_flight(100.0)) == pytest.approx(800)
+    assert rate(in_flight(400.0)) == pytest.approx(200)
+    limited = replace(in_flight(100.0), batching=replace(PERIODIC, most_rows=10_000.0))
+    assert rate(limited) == pytest.approx(100)
+
+
+def test_time_in_which_no_driver_ran_was_no_batch() -> None:
+    assert rate(in_flight(7200.0, uptime=100.0)) == pytest.approx(800)
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        in_flight(59.0),
+        in_flight(7200.0, uptime=0.0),
+        replace(in_flight(100.0), observed=replace(in_flight(100.0).observed, lag=MISSING)),
+    ],
+)
+def test_what_says_nothing_of_a_batch_says_nothing_of_the_capacity(situation: Situation) -> None:
+    assert isinstance(known_capacity(situation, 5.0), NoData)
