@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -33,10 +32,13 @@ _SAYS_LITTLE = re.compile(r"\s+at |\s*$|\S+ (WARN|INFO|DEBUG|TRACE) |WARNING: ")
 _BEING_MADE = (None, "ContainerCreating", "PodInitializing")
 """What the kubelet says of a container on whose volumes, network and image it works."""
 
-_UNTOLD, _KILLED = -1, 128 + signal.SIGKILL
+_SIGKILL, _SIGTERM, _SIGPWR = 9, 15, 30
+"""Linux's numbers: pods have them, and a command line that runs elsewhere may have others, or none."""
+
+_UNTOLD, _KILLED = -1, 128 + _SIGKILL
 """The exit code of a container of whose end no kubelet tells, and of one that goes on after its grace period."""
 
-_REQUESTS = (128 + signal.SIGTERM, 128 + signal.SIGPWR)
+_REQUESTS = (128 + _SIGTERM, 128 + _SIGPWR)
 """The exit codes of containers that follow: kubelets ask by the one signal, Spark's decommissioning by the other."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
