@@ -4,6 +4,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from pyspark.status import SparkStageInfo
 
 from sluice.agent import staff as staffs
 from sluice.agent.executors import Work
@@ -32,6 +33,14 @@ def context_of(backend: Backend) -> Any:
     """A context of a Spark that tells no more than who is there."""
     context = Mock()
     context._jsc.sc.return_value.schedulerBackend.return_value = backend
+    stages = {
+        1: SparkStageInfo(1, 0, "one", numTasks=12, numActiveTasks=4, numCompletedTasks=3, numFailedTasks=2),
+        2: SparkStageInfo(2, 0, "two", numTasks=6, numActiveTasks=1, numCompletedTasks=5, numFailedTasks=0),
+        3: None,
+    }  # fmt: skip
+    tracker = context.statusTracker.return_value
+    tracker.getActiveStageIds.return_value = list(stages)
+    tracker.getStageInfo.side_effect = stages.get
     return context
 
 
@@ -55,6 +64,13 @@ def test_a_new_executor_makes_the_batch_cold_that_begins_after_it_was_seen() -> 
         (2, True),
         (2, False),
     ]
+
+
+def test_the_tasks_that_wait_are_those_that_have_not_begun() -> None:
+    staff = Staff()
+    staff.join(context_of(Backend("1")))
+    staff.look(BEGIN)
+    assert staff.waiting_tasks == 5
 
 
 def test_nobody_is_looked_for_while_nobody_comes_or_goes() -> None:

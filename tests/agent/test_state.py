@@ -24,6 +24,7 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
         "ids": ["1", "2"],
         "cpu": 12.5,
         "work": None,
+        "waitingTasks": None,
     }
     (query,) = document["queries"]
     assert query["error"] == {"class": "Boom", "message": "it broke"}

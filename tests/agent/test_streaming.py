@@ -127,6 +127,23 @@ spark.streams.awaitAnyTermination()
 )
 
 
+CROWDED = CLUSTER.replace(
+    'start(rate, "scaled")',
+    """
+import time
+from pyspark.sql.functions import udf
+
+@udf("long")
+def slow(value):
+    time.sleep(300)
+    return value
+
+rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 7).option("numPartitions", 7).load()
+start(rows.select(slow("value")), "slow")
+""",
+)
+
+
 def write(tmp_path: Path, program: str) -> Path:
     path = tmp_path / "main.py"
     path.write_text(textwrap.dedent(program))
@@ -291,6 +308,19 @@ def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_pat
     assert old["seconds"] > new["seconds"]
     assert old["batches"] > new["batches"]
     assert old["tasksOfAll"] > new["tasksOfAll"] >= new["tasks"]
+
+
+def test_tasks_that_wait_for_a_core_are_told_while_the_first_batch_runs(
+    pyz: Path, tmp_path: Path
+) -> None:
+    with running(pyz, write(tmp_path, CROWDED)) as program:
+        crowded = program.wait_for(
+            "a task on each of two cores", lambda state: state["executors"]["waitingTasks"] == 5
+        )
+        told = program.wait_for("a batch", lambda state: queries(state)["slow"]["inBatchSince"])
+
+    assert crowded["executors"]["work"]
+    assert queries(told)["slow"]["lastBatch"] is None
 
 
 def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path: Path) -> None:

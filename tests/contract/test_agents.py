@@ -26,6 +26,7 @@ STATE: dict[str, Any] = {
         "registered": 1,
         "cpu": 81.5,
         "work": [{"id": "3", "seconds": 61.5, "tasks": 0, "batches": 5, "tasksOfAll": 57}],
+        "waitingTasks": 12,
     },
     "queries": [
         {
@@ -137,6 +138,8 @@ async def test_what_executors_did_is_read_where_an_agent_tells_it() -> None:
     known = ExecutorWork(id="3", there=there, tasks=0, batches=5, tasks_of_all=57)
     assert (await told(STATE)).work == (known,)
     older = {"target": 2, "registered": 1, "cpu": 81.5}
+    assert (await told(STATE)).waiting_tasks == 12
+    assert (await told(changed(executors=older))).waiting_tasks is None
     assert (await told(changed(executors=older))).work is None
     assert (await told(changed(executors={**older, "work": None}))).work is None
     with pytest.raises(AgentUnavailable, match="not understood"):

@@ -135,6 +135,7 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         registered=executors.get("registered"),
         executor_seconds=executors.get("cpu"),
         work=_work(executors.get("work")),
+        waiting_tasks=executors.get("waitingTasks"),
         queries=tuple(_query(query) for query in state["queries"]),
     )
 

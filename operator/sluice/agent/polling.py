@@ -105,6 +105,7 @@ class Poller:
                     ids=registered,
                     task_seconds=self._staff.task_seconds,
                     work=self._staff.work,
+                    waiting_tasks=self._staff.waiting_tasks,
                 ),
                 records=records,
             )

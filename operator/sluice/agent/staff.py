@@ -28,6 +28,7 @@ class Staff:
         self._tally = _Tally()
         self.task_seconds: float | None = None
         self.work: tuple[Work, ...] | None = None
+        self.waiting_tasks: int | None = None
 
     def is_of(self, context: Any) -> bool:
         """Tell whether this is the context that is followed."""
@@ -53,6 +54,7 @@ class Staff:
         """Return the ids of the executors that can be given tasks, oldest first."""
         ids = self._watch.registered() if self._watch else ()
         joined = self._read(ids) if self._roster else {}
+        self.waiting_tasks = self._watch.waiting_tasks() if self._watch else None
         self._crew = self._crew.with_executors({id: joined.get(id, now) for id in ids})
         return ids
 

@@ -3,6 +3,7 @@
 `executors.cpu` is the seconds for which tasks had a core, which is what Spark tells of all executors without a
 question to each; a task that waits for the network counts as well. `executors.work` has those that can be given tasks:
 for how long each is there, and the tasks and the batches with rows since then, as of the last look at them.
+`executors.waitingTasks` are those that could run at that look if there were more cores.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
             "ids": list(snapshot.executors.ids),
             "cpu": snapshot.executors.task_seconds,
             "work": _work(snapshot.executors.work, now),
+            "waitingTasks": snapshot.executors.waiting_tasks,
         },
         "queries": [
             {

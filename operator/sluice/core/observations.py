@@ -198,7 +198,7 @@ class AgentReport:
     `executor_seconds` is for how long all tasks so far had a core, waiting for the network included. `work` has the
     executors that can be given tasks; None where the agent, or its Spark, does not tell. `start` is the seconds from
     the driver's hold of the Lease to its program's first query, which was at `running_at`, by its own clock; None
-    before, and where an older agent does not tell.
+    before, and where an older agent does not tell. `waiting_tasks` would run if there were more cores; None as above.
     """
 
     at: datetime
@@ -211,6 +211,7 @@ class AgentReport:
     registered: int | None = None
     executor_seconds: float | None = None
     work: tuple[ExecutorWork, ...] | None = None
+    waiting_tasks: int | None = None
     queries: tuple[QueryReport, ...] = ()
 
 

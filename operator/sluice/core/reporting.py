@@ -18,7 +18,7 @@ from sluice.core.measurement import (
     Measurement,
     Unmeasured,
 )
-from sluice.core.observations import DriverPod, Observed, QueryReport
+from sluice.core.observations import AgentReport, DriverPod, Observed, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
 from sluice.core.series import NoData
@@ -35,6 +35,11 @@ UNKNOWN_WORTH_TELLING = 0.01
 
 CLOCKS_APART = timedelta(minutes=1)
 """Beyond this difference of the clocks, what Prometheus tells is not about now."""
+
+_FIRST_BATCH = (
+    "It is the driver's first, of all rows that wait, unless the program limits them: by maxOffsetsPerTrigger of a "
+    "Kafka source, or maxFilesPerTrigger of files."
+)
 
 
 def conditions_of(
@@ -171,9 +176,15 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
         stall = _stall(query, job.progress_deadline, now)
         if stall is not None:
             return fails(kind, *stall)
-    newest = verdict.record.last_batch
-    told = f"The last committed batch is {newest}." if newest is not None else "No rows yet."
-    return holds(kind, "Batches", told)
+    return holds(kind, "Batches", _told_of_batches(verdict.record, report))
+
+
+def _told_of_batches(record: Record, report: AgentReport) -> str:
+    if record.last_batch is not None:
+        return f"The last committed batch is {record.last_batch}."
+    if any(query.in_batch_since is not None for query in report.queries):
+        return "The first batch is in flight."
+    return "No rows yet."
 
 
 def _away_for_too_long(job: StreamJob, record: Record, now: datetime) -> str | None:
@@ -194,7 +205,7 @@ def _away_for_too_long(job: StreamJob, record: Record, now: datetime) -> str | N
 def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str, str] | None:
     """Why a query makes no progress, as reason and message; None if it does, or has nothing to do."""
     if query.in_batch_since is not None:
-        return _stuck(query.name, now - query.in_batch_since, deadline)
+        return _stuck(query, now - query.in_batch_since, deadline)
     if query.committed_at is None or not query.backlog_rows:
         return None
     age = now - query.committed_at
@@ -206,14 +217,14 @@ def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str,
     return "NoBatch", f"Query {query.name!r}: last batch {format_duration(age)} ago with {rows}."
 
 
-def _stuck(query: str, took: timedelta, deadline: timedelta) -> tuple[str, str] | None:
+def _stuck(query: QueryReport, took: timedelta, deadline: timedelta) -> tuple[str, str] | None:
     if took <= deadline:
         return None
     text = (
-        f"Query {query!r}: the batch in flight has run for {format_duration(took)}, longer than "
-        f"spec.progressDeadline {format_duration(deadline)}"
+        f"Query {query.name!r}: the batch in flight has run for {format_duration(took)}, longer than "
+        f"spec.progressDeadline {format_duration(deadline)}."
     )
-    return "BatchStuck", f"{text}."
+    return "BatchStuck", text if query.committed_at is not None else f"{text} {_FIRST_BATCH}"
 
 
 def _metrics(record: Record, seen: Observed, now: datetime) -> Claim:

@@ -148,6 +148,22 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.TRUE, "Batches", "The last committed batch"),
     ),
+    "a driver whose first batch runs for too long is told how to limit it": (
+        Observed(
+            driver=driver(JOB),
+            report=report(query(committed_at=None, in_batch_since=NOW - timedelta(minutes=6))),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.FALSE, "BatchStuck", "maxOffsetsPerTrigger"),
+    ),
+    "a job whose very first batch runs has had rows": (
+        Observed(
+            driver=driver(JOB),
+            report=report(query(committed_at=None, in_batch_since=NOW - timedelta(minutes=4))),
+        ),
+        replace(STARTED, last_batch=None),
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "The first batch is in flight"),
+    ),
     "a query to which rows have come just now is fine": (
         Observed(
             driver=driver(JOB),

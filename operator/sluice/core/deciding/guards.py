@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.situation import Activity, Mode, Situation
+from sluice.core.deciding.starting import is_long_in_flight
 from sluice.core.deciding.undoing import undo_of, unharmful
 from sluice.core.series import NoData
 from sluice.core.windows import Window
@@ -53,9 +54,9 @@ def fresh_data(situation: Situation, settings: Settings, wish: int) -> int | Vet
 
 
 def activity(situation: Situation, _: Settings, wish: int) -> int | Veto:
-    """Leave a job alone that starts or is rescaled; one that recovers may grow."""
-    recovering = situation.activity is Activity.RECOVERING
-    if situation.activity is Activity.STEADY or (recovering and wish > situation.executors):
+    """Leave a job alone that starts or is rescaled; one that recovers, or works on a batch for minutes, may grow."""
+    may_grow = situation.activity is Activity.RECOVERING or is_long_in_flight(situation)
+    if situation.activity is Activity.STEADY or (may_grow and wish > situation.executors):
         return wish
     return Veto("activity", f"the job is {situation.activity.value.lower()}")
 

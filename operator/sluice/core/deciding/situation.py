@@ -87,6 +87,8 @@ class Observations:
     busy         the share of time in which a batch runs, 0 to 1
     commit_age   seconds since the last batch was committed
     batch        seconds that the last batch took
+    in_flight    seconds since the batch that runs now has begun, 0 between batches
+    queued       executors that would be kept busy by the tasks that wait for a core
     """
 
     arrival: Measured = NOT_MEASURED
@@ -97,6 +99,8 @@ class Observations:
     busy: Measured = NOT_MEASURED
     commit_age: Measured = NOT_MEASURED
     batch: Measured = NOT_MEASURED
+    in_flight: Measured = NOT_MEASURED
+    queued: Measured = NOT_MEASURED
     age: float = 0.0
     """Seconds since the newest of these was measured."""
 

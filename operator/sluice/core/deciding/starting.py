@@ -7,9 +7,12 @@ tell. It is a guess for the first minutes, with the wide range of a single measu
 needs no capacity.
 
 A job that works for minutes on one batch, of all that has waited, processes nothing meanwhile. What it could do then is
-at most all those rows in the time that they have taken so far, which is the less the longer that lasts.
+at most all those rows in the time that they have taken so far, which is the less the longer that lasts. Of its very
+first batch, or of the first one of a new driver, nobody knows the rows. As long as tasks of it wait for a core, it gets
+twice the executors each minute, as Spark's own dynamic allocation has it, but no more than those tasks can use.
 """
 
+import math
 from dataclasses import replace
 
 from sluice.core.deciding.capacities import plausible
@@ -62,11 +65,34 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
 def _most_in_flight(situation: Situation) -> float:
     """The most rows per second that a long batch can have been processed with so far; 0 if there is none."""
     observed, most = situation.observed, situation.batching.most_rows
-    if isinstance(observed.commit_age, NoData) or isinstance(observed.lag, NoData):
+    if isinstance(observed.in_flight, NoData) or isinstance(observed.lag, NoData):
         return 0.0
-    took = min(observed.commit_age, situation.uptime)
     rows = observed.lag if most is None else min(observed.lag, most)
-    return rows / took if took >= LONG_BATCH else 0.0
+    return rows / observed.in_flight if observed.in_flight >= LONG_BATCH else 0.0
+
+
+def is_long_in_flight(situation: Situation) -> bool:
+    """Whether a batch has run for so long that it need not be waited for."""
+    took, latency = situation.observed.in_flight, situation.targets.latency
+    return not isinstance(took, NoData) and took >= max(LONG_BATCH, latency or 0.0)
+
+
+def enough_for_tasks(situation: Situation) -> int:
+    """The executors that a long batch of unknown rows is given now: the present ones, or more of them.
+
+    A running driver gets them without losing what the batch has done so far.
+    """
+    present, queued, since = (
+        situation.executors,
+        situation.observed.queued,
+        situation.since_rescale,
+    )
+    is_settled = situation.running >= present and (since is None or since >= LONG_BATCH)
+    if isinstance(queued, NoData) or not (situation.live and is_settled):
+        return present
+    if not is_long_in_flight(situation):
+        return present
+    return situation.bounds.clipped(present + min(present, math.ceil(queued)))
 
 
 def busy_share(situation: Situation) -> Measured:

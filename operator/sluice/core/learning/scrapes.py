@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.starts import Start
-from sluice.core.series import Measured
+from sluice.core.series import Measured, NoData
+
+NOT_TOLD = NoData("the agent does not tell")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +14,8 @@ class Scrape:
     """Rates in rows per second and shares of the time or of the processors are those since the scrape before.
 
     `latency` is in seconds, at the objective's percentile, of the last two minutes. `batches` are those since the
-    scrape before. `start` is that of the driver; None where it is not told.
+    scrape before. `start` is that of the driver; None where it is not told. The newest batch is `in_flight` for so many
+    seconds, 0 if none is, and tasks that wait for a core would keep so many more executors busy (`queued`).
     """
 
     at: float
@@ -25,3 +28,5 @@ class Scrape:
     latency: Measured
     batches: tuple[BatchReport, ...]
     start: Start | None = None
+    in_flight: Measured = NOT_TOLD
+    queued: Measured = NOT_TOLD

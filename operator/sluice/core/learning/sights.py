@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.scrapes import Scrape
+from sluice.core.learning.scrapes import NOT_TOLD, Scrape
 from sluice.core.learning.starts import Start
 from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.series import Measured, NoData
@@ -50,6 +50,8 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
             latency=latency(report, percentile),
             batches=batches,
             start=_start(report),
+            in_flight=_in_flight(report, at),
+            queued=NOT_TOLD if report.waiting_tasks is None else report.waiting_tasks / cores,
         ),
         incarnation=report.incarnation,
         upto=max((batch.end for batch in batches), default=before.upto if before else 0.0),
@@ -105,6 +107,12 @@ def _busy(main: QueryReport | None, since: float | None, at: float) -> Measured:
         spans.append((_seconds(main.in_batch_since), at))
     worked = sum(max(0.0, min(end, at) - max(begun, since)) for begun, end in spans)
     return min(1.0, worked / (at - since))
+
+
+def _in_flight(report: AgentReport, at: float) -> float:
+    """Of several queries, the one whose batch runs for the longest time keeps the others waiting."""
+    begun = [query.in_batch_since for query in report.queries if query.in_batch_since is not None]
+    return max((at - _seconds(since) for since in begun), default=0.0)
 
 
 def _cpu(report: AgentReport, before: Sight | None, cores: int) -> Measured:

@@ -191,6 +191,8 @@ class Watcher:
             busy=_mean([scrape.busy for scrape in recent]),
             commit_age=newest.at - self.last_batch.end if self.last_batch else NO_BATCH,
             batch=self.last_batch.seconds if self.last_batch else NO_BATCH,
+            in_flight=newest.in_flight,
+            queued=newest.queued,
             age=now - newest.at,
         )
 

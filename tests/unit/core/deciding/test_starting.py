@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 from sluice.core.deciding.capacities import plausible
-from sluice.core.deciding.situation import Batching, Models, Situation
+from sluice.core.deciding.deciding import decide
+from sluice.core.deciding.guards import Settings
+from sluice.core.deciding.policies.sluice import Sluice
+from sluice.core.deciding.situation import (
+    Activity,
+    Batching,
+    Bounds,
+    Models,
+    Observations,
+    Situation,
+    Targets,
+)
 from sluice.core.deciding.starting import busy_share, known_capacity
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.series import NoData
@@ -103,10 +114,9 @@ def test_what_is_not_measured_tells_nothing(missing: str) -> None:
     assert isinstance(known_capacity(replace(situation, observed=observed), 5.0), NoData)
 
 
-def in_flight(took: float, *, uptime: float = 3600.0) -> Situation:
+def in_flight(took: float) -> Situation:
     """The job in a batch that has run for so long, of all of the 80,000 rows that wait."""
-    situation = young(processing=0.0, cpu=0.0, busy=1.0, lag=80_000.0, commit_age=took)
-    return replace(situation, uptime=uptime)
+    return young(processing=0.0, cpu=0.0, busy=1.0, lag=80_000.0, in_flight=took)
 
 
 def test_a_batch_that_goes_on_shows_what_the_job_can_do_at_most() -> None:
@@ -116,17 +126,69 @@ def test_a_batch_that_goes_on_shows_what_the_job_can_do_at_most() -> None:
     assert rate(limited) == pytest.approx(100)
 
 
-def test_time_in_which_no_driver_ran_was_no_batch() -> None:
-    assert rate(in_flight(7200.0, uptime=100.0)) == pytest.approx(800)
-
-
 @pytest.mark.parametrize(
     "situation",
     [
         in_flight(59.0),
-        in_flight(7200.0, uptime=0.0),
+        replace(in_flight(100.0), observed=replace(in_flight(100.0).observed, in_flight=MISSING)),
         replace(in_flight(100.0), observed=replace(in_flight(100.0).observed, lag=MISSING)),
     ],
 )
 def test_what_says_nothing_of_a_batch_says_nothing_of_the_capacity(situation: Situation) -> None:
     assert isinstance(known_capacity(situation, 5.0), NoData)
+
+
+def first_batch(took: float = 90.0, queued: float | NoData = 20.0) -> Situation:
+    """A job on 4 executors, of 1 to 24, of which no more is known than that its first batch runs."""
+    return Situation(
+        at=1e9,
+        bounds=Bounds(smallest=1, largest=24),
+        executors=4,
+        running=4,
+        observed=Observations(in_flight=took, queued=queued),
+        activity=Activity.STARTING,
+    )
+
+
+def decided(situation: Situation) -> int:
+    return decide(situation, Sluice(), Settings()).executors
+
+
+def test_a_first_batch_of_minutes_doubles_the_executors_as_long_as_its_tasks_wait() -> None:
+    assert decided(first_batch()) == 8
+    assert decided(first_batch(queued=1.5)) == 6
+    assert decided(first_batch(queued=0.0)) == 4
+
+
+def test_a_first_batch_is_given_no_more_than_is_allowed() -> None:
+    assert decided(replace(first_batch(), bounds=Bounds(smallest=1, largest=5))) == 5
+    narrow = replace(first_batch(), bounds=Bounds(smallest=1, largest=4))
+    assert "because" not in decide(narrow, Sluice(), Settings()).reason
+
+
+def test_a_first_batch_is_given_more_only_when_those_before_have_come_and_had_a_minute() -> None:
+    rescaled = replace(first_batch(), since_rescale=59.0)
+    assert decided(rescaled) == 4
+    assert decided(replace(rescaled, since_rescale=60.0)) == 8
+    assert decided(replace(rescaled, since_rescale=60.0, running=3)) == 4
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        first_batch(took=59.0),
+        first_batch(queued=MISSING),
+        replace(first_batch(), live=False),
+        replace(first_batch(), targets=Targets(latency=300.0)),
+    ],
+)
+def test_a_first_batch_that_may_take_its_time_or_would_be_lost_is_left_alone(
+    situation: Situation,
+) -> None:
+    assert decided(situation) == 4
+
+
+def test_the_load_of_a_job_that_is_known_decides_whatever_waits_in_its_batch() -> None:
+    known = steady(8_000.0, 4)
+    long = replace(known, observed=replace(known.observed, in_flight=90.0, queued=20.0))
+    assert decided(long) == decided(known)

@@ -50,6 +50,17 @@ def test_a_batch_in_flight_keeps_the_job_busy() -> None:
     assert seen(at(10, flying), first).scrape.busy == pytest.approx(0.8)
 
 
+def test_the_batch_that_runs_for_the_longest_time_is_told_also_before_any_is_committed() -> None:
+    assert seen(at(10, query())).scrape.in_flight == 0
+    flying = [query(in_batch_since=NOW + timedelta(seconds=since)) for since in (4, 2)]
+    assert seen(at(10, query(), *flying)).scrape.in_flight == pytest.approx(8)
+
+
+def test_tasks_that_wait_are_counted_in_executors() -> None:
+    assert seen(at(10, query(), waiting_tasks=5)).scrape.queued == 2.5
+    assert isinstance(seen(at(10, query())).scrape.queued, NoData)
+
+
 def test_the_busiest_query_stands_for_all_and_has_the_rows_of_all() -> None:
     busy = query(name="busy", batches=(batch(0, 2, 300),), arrival_rate=30.0)
     idle = query(name="idle", batches=(batch(0, 1, 100),), arrival_rate=10.0)

@@ -25,7 +25,7 @@ from sluice.core.deciding.policies.replies import (
     wishes_reach,
 )
 from sluice.core.deciding.situation import Situation
-from sluice.core.deciding.starting import known_capacity
+from sluice.core.deciding.starting import enough_for_tasks, known_capacity
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load
@@ -80,12 +80,19 @@ class Sluice:
         """Decide for a job as it is now."""
         case = self._case(situation)
         if isinstance(case, NoData):
-            return held(situation, f"left as it is: {case.reason}")
+            return self._blindly(situation, case)
         soon, later = self._choice(case, case.soon), self._choice(case, case.later)
         if soon.chosen.executors > situation.executors:
             return self._larger(case, soon, later)
         choice = max(soon, later, key=lambda choice: choice.chosen.executors)
         return self._smaller(case, choice)
+
+    def _blindly(self, situation: Situation, unknown: NoData) -> Decision:
+        executors = enough_for_tasks(situation)
+        if executors == situation.executors:
+            return held(situation, f"left as it is: {unknown.reason}")
+        told = f"a batch has run for {situation.observed.in_flight:.0f} s, and tasks of it wait"
+        return reply(situation, executors, f"{_some(executors)}, because {told} for a core")
 
     def _case(self, situation: Situation) -> Case | NoData:
         upper, expected = upper_load(situation, self.lead), expected_load(situation)
