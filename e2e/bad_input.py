@@ -771,8 +771,13 @@ _TEMPLATES = (
         *("containers[0].name", "name the container", "'driver'"),
     ),
     _pod(
+        "a container that is not the program's has an image",
+        {"containers": [{"name": "spark-kubernetes-driver", "env": []}]},
+        *("containers[0].image", "'spark-kubernetes-driver'", "call it 'driver'"),
+    ),
+    _pod(
         "an init container is not privileged",
-        {"initContainers": [{"name": "a", "securityContext": {"privileged": True}}]},
+        {"initContainers": [{"name": "a", "image": "a", "securityContext": {"privileged": True}}]},
         *("initContainers[0].securityContext.privileged", "True", _RESTRICTED),
         pod="executor",
     ),

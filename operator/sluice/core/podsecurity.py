@@ -102,8 +102,11 @@ def _container_problems(item: Json, path: str, container: str) -> Iterator[Probl
     yield from _object_problems(item, path, ("securityContext",))
     if not item.get("name"):
         yield Problem(f"{path}.name", None, f"name the container; ours is {container!r}")
-    if item.get("name") == container:
+    elif item["name"] == container:
         yield from _our_container_problems(item, path)
+    elif not item.get("image"):
+        remedy = f"name its image; to change the program's own container, call it {container!r}"
+        yield Problem(f"{path}.image", item.get("name"), remedy)
     for index, port in enumerate(_items(item.get("ports"))):
         if port.get("hostPort"):
             yield Problem(f"{path}.ports[{index}].hostPort", port["hostPort"], _RESTRICTED)

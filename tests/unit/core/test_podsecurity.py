@@ -48,7 +48,10 @@ def test_each_problem_names_its_place() -> None:
     template = {
         "spec": {
             "hostPID": True,
-            "initContainers": [{"name": "a"}, {"name": "b", "ports": [{"hostPort": 1}]}],
+            "initContainers": [
+                {"name": "a", "image": "a"},
+                {"name": "b", "image": "b", "ports": [{"hostPort": 1}]},
+            ],
             "volumes": [{"name": "a", "emptyDir": {}}, {"name": "b", "hostPath": {}, "nfs": {}}],
         }
     }
