@@ -8,7 +8,8 @@ class BatchReport:
     """When a batch began, in seconds, how long it took, and the executors that worked on it.
 
     `cold` says that one of them had not worked before. `offsets` are those that it read, where they are not its rows:
-    a compacted topic has gaps. A limit of rows counts them.
+    a compacted topic has gaps. A limit of rows counts them. `interval` are the seconds since the batch before began,
+    in which its rows came; None where that is not known.
     """
 
     start: float
@@ -17,6 +18,7 @@ class BatchReport:
     executors: int
     cold: bool = False
     offsets: float | None = None
+    interval: float | None = None
 
     @property
     def end(self) -> float:

@@ -1,12 +1,18 @@
 """What batches of different sizes have in common, and the rows per second beyond it.
 
 seconds = overhead + rows / capacity(executors)
+
+Where a batch follows the other at once, it has the rows that came during the one before. When the machine is slow for a
+while, or warms up, batches are longer *and* have more rows, in proportion: as if there were no overhead, and as if the
+job could do no more than what arrives. So their rows are taken as if each interval had been the usual one; what then
+still differs is the load, or a backlog.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.modelling.capacity import Capacity
@@ -33,6 +39,9 @@ CLEARLY_MORE = 1.15
 """From so many times what is known, or foretold from other numbers of executors, on it is more. The range of what is
 foretold is no measure: 300 rows on three executors told 455 rows/s, within the range of 363, where a backlog took 354.
 """
+
+USUAL = 4.0
+"""An interval that is so many times as long as the median one, or as short, was an outage, or one of a backlog."""
 
 NOISE = 0.05
 """Of the logarithm of a batch's length, to weigh batches against the prior of the overhead."""
@@ -109,15 +118,52 @@ def _inexact(known: Estimate, rate: float) -> float:
 
 
 def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:
-    weighted = [(1 / batch.seconds**2, batch) for batch in group]
-    rows = sum(weight * batch.rows for weight, batch in weighted)
-    squares = sum(weight * batch.rows**2 for weight, batch in weighted)
-    if squares <= 0:
+    weights = [1 / batch.seconds**2 for batch in group]
+    rows = _explained([batch.rows for batch in group], _instruments(group), weights)
+    seconds = [batch.seconds for batch in group]
+    square = _dot(weights, rows, rows)
+    if square <= 0:
         return 0.0, 0.0
-    products = sum(weight * batch.rows * batch.seconds for weight, batch in weighted)
-    seconds = sum(weight * batch.seconds for weight, batch in weighted)
-    weights = sum(weight for weight, _ in weighted)
-    return seconds - rows * products / squares, max(0.0, weights - rows**2 / squares)
+    ones = [1.0] * len(group)
+    across, all_rows = _dot(weights, rows, seconds), _dot(weights, rows, ones)
+    above = _dot(weights, seconds, ones) - all_rows * across / square
+    return above, max(0.0, sum(weights) - all_rows**2 / square)
+
+
+def _explained(
+    rows: Sequence[float], instruments: Sequence[float], weights: Sequence[float]
+) -> list[float]:
+    """What a straight line through the instruments says of the rows (two-stage least squares)."""
+    total = sum(weights)
+    ones = [1.0] * len(rows)
+    middle, mean = _dot(weights, instruments, ones) / total, _dot(weights, rows, ones) / total
+    apart = [instrument - middle for instrument in instruments]
+    spread = _dot(weights, apart, apart)
+    slope = _dot(weights, apart, rows) / spread if spread > 0 else 0.0
+    return [mean + slope * distance for distance in apart]
+
+
+def _instruments(group: Sequence[BatchReport]) -> list[float]:
+    """The rows that each batch would have if those before it had all taken as long as usual, but for outages.
+
+    A batch that a limit has kept small has the same rows after any interval: of both numbers the more usual one counts.
+    """
+    intervals = [batch.interval for batch in group if batch.interval]
+    if not intervals:
+        return [batch.rows for batch in group]
+    usual, typical = median(intervals), median(batch.rows for batch in group)
+
+    def counted(batch: BatchReport) -> float:
+        share = (batch.interval or usual) / usual
+        if not 1 / USUAL <= share <= USUAL:
+            return batch.rows
+        return min(batch.rows, batch.rows / share, key=lambda rows: abs(rows - typical))
+
+    return [counted(batch) for batch in group]
+
+
+def _dot(weights: Sequence[float], left: Sequence[float], right: Sequence[float]) -> float:
+    return sum(w * x * y for w, x, y in zip(weights, left, right, strict=True))
 
 
 def _by_executors(batches: Iterable[BatchReport]) -> dict[int, list[BatchReport]]:

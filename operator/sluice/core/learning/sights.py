@@ -6,6 +6,7 @@ taken to have the rows of all, and where it waits, all wait.
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.scrapes import NOT_TOLD, Scrape
@@ -78,9 +79,11 @@ def _new_batches(
     share = sum(map(_rows, report.queries)) / rows if rows else 1.0
     last = before.upto if before is not None else 0.0
     # Where the driver's clock was set back, a batch may seem to have taken no time, or less.
+    begun = [batch.start for batch in main.batches]
+    intervals = [None, *(after - start for start, after in pairwise(begun))]
     return tuple(
-        replace(batch, rows=share * batch.rows)
-        for batch in main.batches
+        replace(batch, rows=share * batch.rows, interval=interval)
+        for batch, interval in zip(main.batches, intervals, strict=True)
         if batch.end > last and batch.seconds > 0
     )
 

@@ -55,7 +55,9 @@ class Batches:
         """With what an agent tells; another driver begins anew, because its executors are cold."""
         if self.incarnation not in (0, report.incarnation):
             return Batches().with_report(report)
-        told = look(report, None, percentile=0.5, cores=1).scrape.batches
+        batches = look(report, None, percentile=0.5, cores=1).scrape.batches
+        # How many rows a batch of a copy has is told by a limit, and not by how long the one before took.
+        told = [replace(batch, interval=None) for batch in batches]
         new = unheard(told, (*self.saturated, *self.rest))
         if all(query.left_rows is None for query in report.queries):
             # The next report tells of these batches again.

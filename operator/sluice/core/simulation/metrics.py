@@ -27,6 +27,7 @@ class Metrics:
     seed: int
     _before: tuple[float, float, float, float] | None = None
     _seen: float = 0.0
+    _begun: float | None = None
     _chance: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,6 +43,8 @@ class Metrics:
         before, self._before = self._before, counters
         batches = job.batches_since(self._seen)
         self._seen = now
+        begun = [self._begun, *(batch.start for batch in batches)]
+        self._begun = begun[-1]
         return Scrape(
             at=now,
             arrival=self._rate(before, counters, 1),
@@ -58,8 +61,9 @@ class Metrics:
                     rows=batch.rows,
                     executors=batch.executors,
                     cold=batch.cold,
+                    interval=None if before is None else batch.start - before,
                 )
-                for batch in batches
+                for batch, before in zip(batches, begun, strict=False)
             ),
             start=job.start,
         )

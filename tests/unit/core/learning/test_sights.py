@@ -50,6 +50,16 @@ def test_a_batch_in_flight_keeps_the_job_busy() -> None:
     assert seen(at(10, flying), first).scrape.busy == pytest.approx(0.8)
 
 
+def test_a_batch_has_the_time_since_the_one_before_also_if_that_was_told_by_an_earlier_look() -> (
+    None
+):
+    first = seen(at(0, query(batches=(batch(-5, 2, 100),))))
+    assert [found.interval for found in first.scrape.batches] == [None]
+    both = (batch(-5, 2, 100), batch(1, 4, 300), batch(6, 2, 200))
+    told = seen(at(10, query(batches=both)), first).scrape.batches
+    assert [found.interval for found in told] == [6, 5]
+
+
 def test_the_batch_that_runs_for_the_longest_time_is_told_also_before_any_is_committed() -> None:
     assert seen(at(10, query())).scrape.in_flight == 0
     flying = [query(in_batch_since=NOW + timedelta(seconds=since)) for since in (4, 2)]

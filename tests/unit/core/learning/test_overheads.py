@@ -1,0 +1,97 @@
+"""What batches have in common where each begins when the one before has ended, and has the rows that came meanwhile."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.overheads import Overhead, fitted_overhead
+from sluice.core.series import NoData
+
+OVERHEAD, RATE = 0.4, 1000.0
+
+
+def ready(_: float) -> float:
+    return 1.0
+
+
+def following(
+    load: Callable[[float], float],
+    slowness: Callable[[float], float] = ready,
+    *,
+    first: float = 1.0,
+    most: float = math.inf,
+    count: int = 120,
+) -> Iterator[BatchReport]:
+    """Batches of a trigger that never waits, under a load in rows per second, on a machine that is so slow."""
+    chance = np.random.default_rng(1)
+    at, interval = 0.0, first
+    for _ in range(count):
+        rows = min(most, load(at) * interval)
+        slow = slowness(at) * float(chance.lognormal(0.0, 0.02))
+        seconds = slow * (OVERHEAD + rows / RATE)
+        yield BatchReport(start=at, seconds=seconds, rows=rows, executors=4, interval=interval)
+        at, interval = at + seconds, seconds
+
+
+def warming(at: float) -> float:
+    """Slower by half at first, and nearly there after two minutes."""
+    return 1 + 0.5 * math.exp(-at / 40)
+
+
+def constant(_: float) -> float:
+    return 400.0
+
+
+def waves(at: float) -> float:
+    return 450.0 + 250.0 * math.sin(at / 30)
+
+
+def told(batches: list[BatchReport]) -> float:
+    found = fitted_overhead(batches).capacity(batches)
+    assert not isinstance(found, NoData)
+    return found
+
+
+def test_a_machine_that_becomes_faster_does_not_make_a_job_look_as_if_it_could_do_no_more() -> None:
+    batches = list(following(constant, warming))
+    found = fitted_overhead(batches)
+    assert isinstance(found.capacity(batches), NoData)
+    unaware = [_without_interval(batch) for batch in batches]
+    assert fitted_overhead(unaware).capacity(unaware) < 1.2 * 400, "what this is about"  # type: ignore[operator]
+
+
+def test_a_load_that_varies_tells_overhead_and_capacity_on_such_a_machine_too() -> None:
+    batches = list(following(waves))
+    assert fitted_overhead(batches).seconds == pytest.approx(OVERHEAD, rel=0.05)
+    assert told(batches) == pytest.approx(RATE, rel=0.05)
+    slowed = list(following(waves, warming, count=400))[100:]
+    assert told(slowed) == pytest.approx(RATE, rel=0.15)
+
+
+def test_a_backlog_tells_them_under_a_constant_load() -> None:
+    batches = list(following(constant, first=60.0))
+    assert fitted_overhead(batches).seconds == pytest.approx(OVERHEAD, rel=0.05)
+    assert told(batches) == pytest.approx(RATE, rel=0.05)
+
+
+def test_batches_that_a_limit_keeps_at_one_size_tell_nothing_of_their_overhead() -> None:
+    limited = list(following(lambda _: 2000.0, warming, most=500.0))
+    assert {batch.rows for batch in limited} == {500.0}
+    alike = [_without_interval(batch) for batch in limited]
+    assert fitted_overhead(limited) == _about(fitted_overhead(alike))
+
+
+def _about(overhead: Overhead) -> Overhead:
+    return Overhead(
+        seconds=pytest.approx(overhead.seconds),  # type: ignore[arg-type]  # compares as a float
+        error=pytest.approx(overhead.error),  # type: ignore[arg-type]
+    )
+
+
+def _without_interval(batch: BatchReport) -> BatchReport:
+    return BatchReport(
+        start=batch.start, seconds=batch.seconds, rows=batch.rows, executors=batch.executors
+    )
