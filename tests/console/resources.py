@@ -88,7 +88,7 @@ def scaled(name: str = "clicks", mode: str = "Approve", **changes: Any) -> Json:
         "wanted": 4,
         "executors": 2,
         "reason": "latency 14.2 s with 2 executors, the bound is 10 s",
-        "keptBy": "mode: 4 executors wait for an approval",
+        "keptBy": "mode: an approval of 4 executors is waited for",
         "pending": "20260301T115800Z",
         "expectedLatency": 3.2,
         "likelyRecovery": 46.5,

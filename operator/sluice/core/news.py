@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.core.conditions import Condition, Status
+from sluice.core.quantities import format_executors
 from sluice.core.record import Record
 from sluice.core.recoveries import Recovery
 
@@ -66,7 +67,7 @@ def _of_executors(before: Record, after: Record) -> Iterator[News]:
     chosen = after.chosen
     if chosen is None or chosen == before.chosen:
         return
-    told = f"Decision {chosen.decision}: {chosen.executors} executors, {chosen.path.lower()}: {chosen.reason}"
+    told = f"Decision {chosen.decision}: {format_executors(chosen.executors)}, {chosen.path.lower()}: {chosen.reason}"
     if after.room is not None and after.room != before.room:
         yield News(reason="ExecutorsNotCome", message=told, is_warning=True)
         return

@@ -95,6 +95,11 @@ def format_cpu(amount: Millicores) -> str:
     return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
 
 
+def format_executors(count: int) -> str:
+    """Write a number of executors: "1 executor", "4 executors"."""
+    return "1 executor" if count == 1 else f"{count} executors"
+
+
 def format_count(number: float) -> str:
     """Write a count of rows for a narrow column: "0", "950", "12.3k", "4.5M"."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):

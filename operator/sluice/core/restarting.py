@@ -18,6 +18,7 @@ from sluice.core.changes import ChangeClass
 from sluice.core.chosen import Chosen, wanted_executors
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import AgentReport, DriverPod, Observed
+from sluice.core.quantities import format_executors
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause
 from sluice.core.staffing import Fallback
@@ -54,7 +55,7 @@ def due(
         return Due(cause=Cause.PLANNED_MOVE, why=f"its node {driver.node} is cordoned")
     wanted = wanted_executors(job, chosen)
     if chosen is not None and _is_by_restart(chosen, driver, report, wanted):
-        why = f"decision {chosen.decision}: {wanted} executors"
+        why = f"decision {chosen.decision}: {format_executors(wanted)}"
         return Due(cause=Cause.RESCALE, why=why)
     fallback = _under_way(record) or staffing.fallback(record.staffing, job, driver, report, now)
     if fallback is None:

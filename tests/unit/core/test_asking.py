@@ -20,7 +20,7 @@ WAITS = "20260301T115800Z"
 DONE = "20260301T110000Z"
 """The id of a decision that was approved before, and followed."""
 
-VETO = Veto("mode", "5 executors wait for an approval")
+VETO = Veto("mode", "an approval of 5 executors is waited for")
 DECIDED = Decided(
     id=WAITS,
     at=NOW,

@@ -96,3 +96,10 @@ def test_cpu_may_be_written_in_cores_or_thousandths(text: str, amount: int) -> N
 )
 def test_counts_fit_into_a_column(number: float, text: str) -> None:
     assert quantities.format_count(number) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 executors"), (1, "1 executor"), (4, "4 executors")]
+)
+def test_executors_are_counted_as_people_do(count: int, text: str) -> None:
+    assert quantities.format_executors(count) == text

@@ -102,7 +102,9 @@ def test_the_settings_carry_the_incarnation_and_no_secret() -> None:
 def test_executors_get_a_template_that_keeps_the_restricted_standard() -> None:
     template = json.loads(by_kind()["ConfigMap"]["data"]["executor.yaml"])
     assert template["spec"]["securityContext"]["runAsNonRoot"] is True
-    named = {"spec": {"containers": [{"name": "a", **template["spec"]["containers"][0]}]}}
+    named = {
+        "spec": {"containers": [{"name": "a", "image": "a", **template["spec"]["containers"][0]}]}
+    }
     assert list(template_problems(named, "pod", "none")) == []
 
 

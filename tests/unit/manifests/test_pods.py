@@ -67,7 +67,9 @@ def test_pods_keep_the_restricted_standard() -> None:
 
 
 def test_users_containers_are_restricted_too() -> None:
-    template = {"spec": {"containers": [SIDECAR], "initContainers": [{"name": "first"}]}}
+    template = {
+        "spec": {"containers": [SIDECAR], "initContainers": [{"name": "first", "image": "a"}]}
+    }
     changes = application(driver={"template": template}, executor={"template": template})
     for pod in both(application=changes):
         ours, theirs = pod["spec"]["containers"]

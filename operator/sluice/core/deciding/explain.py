@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sluice.core.deciding.decision import Candidate, Decision
 from sluice.core.deciding.situation import Situation
+from sluice.core.quantities import format_executors
 from sluice.core.series import Measured, NoData
 
 HEADER = f"{'executors':>11}  {'rows/s':>12}  {'latency':>9}  {'recovery':>9}"
@@ -29,8 +30,8 @@ def outcome(situation: Situation, decision: Decision) -> str:
     """What is done."""
     current, executors = situation.executors, decision.executors
     if executors == current:
-        return f"stay at {current} executors"
-    return f"from {current} to {executors} executors, {decision.path.value.lower()}"
+        return f"stay at {format_executors(current)}"
+    return f"from {current} to {format_executors(executors)}, {decision.path.value.lower()}"
 
 
 def expectations(decision: Decision) -> str:

@@ -11,6 +11,7 @@ from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.situation import Activity, Mode, Situation
 from sluice.core.deciding.starting import is_long_in_flight
 from sluice.core.deciding.undoing import undo_of, unharmful
+from sluice.core.quantities import format_executors
 from sluice.core.series import NoData
 from sluice.core.windows import Window
 
@@ -153,8 +154,8 @@ def _permitted(situation: Situation, settings: Settings, asked: int, wish: int) 
         case Mode.APPROVE if settings.approved == asked:
             return wish
         case Mode.APPROVE:
-            return Veto(MODE, f"{wish} executors wait for an approval")
+            return Veto(MODE, f"an approval of {format_executors(wish)} is waited for")
         case Mode.OBSERVE:
-            return Veto(MODE, f"{wish} executors would be taken if the mode were Auto")
+            return Veto(MODE, f"{format_executors(wish)} would be taken if the mode were Auto")
         case Mode.OFF:
             return Veto(MODE, "scaling is off")

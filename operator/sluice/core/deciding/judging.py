@@ -18,6 +18,7 @@ from enum import StrEnum
 from statistics import fmean, linear_regression
 
 from sluice.core.deciding.decision import Decision
+from sluice.core.quantities import format_executors
 from sluice.core.series import Measured, NoData
 
 PATIENCE = 600.0
@@ -252,7 +253,7 @@ def _told(trial: Trial, now: Reading, bound: float | None) -> str:
     if now.falls_behind:
         expected = f", {capacity:,.0f} rows/s expected as capacity" if capacity is not None else ""
         behind = f", and {_low(now):,.0f} rows/s are left lying{expected}"
-    some = "1 executor" if trial.executors == 1 else f"{trial.executors} executors"
+    some = format_executors(trial.executors)
     return (
         f"with {some} instead of {trial.former} the latency is {_seconds(now.latency)} "
         f"({', '.join(filter(None, beside))}) at {_known(now.arrival):,.0f} rows/s{behind}"

@@ -17,7 +17,7 @@ from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.shapes import Slots
 from sluice.core.profiling import budget, planning
 from sluice.core.profiling.records import Point
-from sluice.core.quantities import format_count, format_duration
+from sluice.core.quantities import format_count, format_duration, format_executors
 
 DRIFTED = 0.2
 """Production has drifted away if its capacity differs from the measured one by more than this share."""
@@ -88,7 +88,7 @@ def drifted(points: Sequence[Point], production: planning.Measured, now: datetim
         apart = abs(seen - point.rate)
         if apart > point.error + error and apart > DRIFTED * point.rate:
             return (
-                f"production processes {format_count(seen)} rows/s with {point.executors} executors, where "
+                f"production processes {format_count(seen)} rows/s with {format_executors(point.executors)}, where "
                 f"{format_count(point.rate)} were measured"
             )
     return None

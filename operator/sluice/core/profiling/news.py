@@ -6,7 +6,7 @@ from typing import assert_never
 
 from sluice.core.news import News
 from sluice.core.profiling.records import Copy, CopyPhase, LivePoint, Point, Run, Start
-from sluice.core.quantities import format_count, format_duration
+from sluice.core.quantities import format_count, format_duration, format_executors
 
 _MEASURED = {Start.EARLIEST: "Rows per second", Start.LATEST: "Latency of live rows"}
 
@@ -27,7 +27,7 @@ def news(before: Run, after: Run) -> Iterator[News]:
 
 def _of_copy(before: Copy | None, after: Copy, run: Run) -> Iterator[News]:
     if before is None:
-        told = f"A copy with {after.executors} executors starts in {after.namespace}"
+        told = f"A copy with {format_executors(after.executors)} starts in {after.namespace}"
         yield News(reason="CopyStarting", message=told)
     if before is not None and before.phase is after.phase:
         return
@@ -35,7 +35,9 @@ def _of_copy(before: Copy | None, after: Copy, run: Run) -> Iterator[News]:
         points = [point for point in run.points if point.executors == after.executors]
         yield News(reason="CopyMeasured", message=_measured(run, points))
     if after.phase is CopyPhase.FAILED and after.problem is not None:
-        told = f"The copy with {after.executors} executors has ended: {after.problem.message}"
+        told = (
+            f"The copy with {format_executors(after.executors)} has ended: {after.problem.message}"
+        )
         yield News(reason="CopyEnded", message=told, is_warning=True)
 
 

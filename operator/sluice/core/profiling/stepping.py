@@ -46,6 +46,7 @@ from sluice.core.profiling.records import (
     Step,
     Verdict,
 )
+from sluice.core.quantities import format_executors
 from sluice.errors import InvalidSpec
 
 AGAIN = 5.0
@@ -250,7 +251,7 @@ def _waiting_since(copy: Copy, seen: CopySeen) -> datetime | None:
 def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
     """Why a copy has ended without a measurement."""
     if is_last_look:
-        told = f"the budget was spent before {copy.executors} executors were measured; raise spec.budget"
+        told = f"the budget was spent before {format_executors(copy.executors)} had been measured; raise spec.budget"
         return Problem(Reason.BUDGET_SPENT, told)
     is_whole = (seen.registered or 0) >= copy.executors
     if seen.is_dry and (is_whole or profile.start is Start.EARLIEST):
@@ -264,12 +265,10 @@ def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Pr
         if seen.driver_since is not None and seen.registered is None:
             told = "its driver runs, and its agent does not answer; read the log of the driver"
             return Problem(Reason.COPY_FAILED, told)
-        told = f"{seen.registered or 0} of {copy.executors} executors came"
+        told = f"{seen.registered or 0} of {format_executors(copy.executors)} came"
         return Problem(Reason.NO_CAPACITY, f"{told}; make room, or measure fewer executors")
     batches = seen.reading.batches if seen.reading is not None else 0
-    told = (
-        f"{batches} warm batches on {copy.executors} executors within spec.copyDeadline; raise it"
-    )
+    told = f"{batches} warm batches on {format_executors(copy.executors)} within spec.copyDeadline; raise it"
     if profile.start is Start.LATEST:
         told += ", or measure more executors: batches become ever longer where too few work on them"
     return Problem(Reason.COPY_FAILED, told)

@@ -24,7 +24,7 @@ from sluice.core.profiling import budget
 from sluice.core.profiling.needing import Need, need, outdated
 from sluice.core.profiling.planning import Measured
 from sluice.core.profiling.records import Plan, Point, Problem, Reason
-from sluice.core.quantities import format_duration
+from sluice.core.quantities import format_duration, format_executors
 from sluice.core.record import Record
 
 SETTLED = timedelta(minutes=10)
@@ -193,7 +193,7 @@ def _transitions(job: StreamJob, production: Production) -> Iterator[NotNow]:
         yield NotNow(reason=Hold.CHANGING, message="A change of the spec is not applied yet.")
     wanted = wanted_executors(job, record.chosen)
     if production.running != wanted:
-        told = f"{production.running} of {wanted} executors run."
+        told = f"{production.running} of {format_executors(wanted)} run."
         yield NotNow(reason=Hold.RESCALING, message=told)
     if production.grows:
         yield NotNow(reason=Hold.RESCALING, message="The job is to have more executors.")
@@ -270,7 +270,7 @@ def _too_dear(job: StreamJob, executors: int, money: float) -> NotNow:
         return NotNow(reason=Hold.BUDGET_TOO_SMALL, message=told)
     told = (
         f"spec.profiling.maxShare: {job.profiling.max_share:g}: of the last 24 hours {max(0.0, money) / 3600:.1g} "
-        f"core-hours are left for profiles; a copy with {executors} executors may take {hours}."
+        f"core-hours are left for profiles; a copy with {format_executors(executors)} may take {hours}."
     )
     return NotNow(reason=Hold.SHARE_SPENT, message=told)
 

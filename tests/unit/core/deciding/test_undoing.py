@@ -106,7 +106,7 @@ def test_a_spent_budget_does_not_keep_from_undoing_a_growth() -> None:
 
 def test_an_undo_asks_for_permission_like_any_wish() -> None:
     decision = decided(8, 8, pending(10, 8), mode=Mode.APPROVE)
-    assert decision.veto == Veto("mode", "10 executors wait for an approval")
+    assert decision.veto == Veto("mode", "an approval of 10 executors is waited for")
     assert (decision.wanted, decision.executors) == (10, 8)
 
 

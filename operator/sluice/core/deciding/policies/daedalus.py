@@ -14,6 +14,7 @@ from sluice.core.deciding.policies.replies import held, reply, steady_for
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.load import Load
 from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
+from sluice.core.quantities import format_executors
 from sluice.core.series import Measured, NoData
 
 LEAST_CPU = 0.01
@@ -55,7 +56,7 @@ class Daedalus:
             if most < each * count and self._catches_up(situation, load, each, lag, count)
         )
         wanted = next(able, situation.bounds.largest)
-        reason = f"{wanted} executors of {each:.0f} rows/s each for up to {most:.0f} rows/s"
+        reason = f"{format_executors(wanted)} of {each:.0f} rows/s each for up to {most:.0f} rows/s"
         return reply(situation, wanted, reason)
 
     def _catches_up(

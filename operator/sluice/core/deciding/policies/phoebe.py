@@ -15,6 +15,7 @@ from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.latency import LatencyCurve, utilisation
 from sluice.core.modelling.load import Load
 from sluice.core.modelling.recovery import Outage, Pace, Recovered, predicted_recovery
+from sluice.core.quantities import format_executors
 from sluice.core.series import Measured, NoData
 
 
@@ -79,7 +80,7 @@ class Phoebe:
     def _decision(self, situation: Situation, candidates: tuple[Candidate, ...]) -> Decision:
         last = candidates[-1]
         current, wanted = situation.executors, last.executors
-        reason = f"{wanted} executors: {last.verdict}"
+        reason = f"{format_executors(wanted)}: {last.verdict}"
         stays = 0 < current - wanted <= self.hysteresis
         if stays:
             reason += f"; not worth a step down from {current}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.policies.replies import largest_wish, reply
 from sluice.core.deciding.situation import Situation
+from sluice.core.quantities import format_executors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Behaviour:
         recommended = self.recommended(max(1, situation.running), ratio)
         stable = min(current, largest_wish(situation, recommended, self.stabilisation))
         executors = stable if recommended < current else min(recommended, self._most(situation))
-        reason = f"{measured}, {ratio:.2f} of the target: {recommended} executors"
+        reason = f"{measured}, {ratio:.2f} of the target: {format_executors(recommended)}"
         return reply(situation, recommended, reason, executors=executors)
 
     def recommended(self, current: int, ratio: float) -> int:

@@ -30,6 +30,7 @@ from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load
 from sluice.core.modelling.rescaling import Path
+from sluice.core.quantities import format_executors
 from sluice.core.series import NoData
 
 
@@ -92,7 +93,9 @@ class Sluice:
         if executors == situation.executors:
             return held(situation, f"left as it is: {unknown.reason}")
         told = f"a batch has run for {situation.observed.in_flight:.0f} s, and tasks of it wait"
-        return reply(situation, executors, f"{_some(executors)}, because {told} for a core")
+        return reply(
+            situation, executors, f"{format_executors(executors)}, because {told} for a core"
+        )
 
     def _case(self, situation: Situation) -> Case | NoData:
         upper, expected = upper_load(situation, self.lead), expected_load(situation)
@@ -152,13 +155,13 @@ class Sluice:
         wanted = max(soon.chosen.executors, later.chosen.executors)
         present, starting = soon.of(situation.executors), situation.executors - situation.running
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
-            reason = f"{_some(wanted)} wanted, {starting} starting"
+            reason = f"{format_executors(wanted)} wanted, {starting} starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         if rescale.path is Path.RESTART and self._is_bearable(situation, soon, present):
-            reason = f"{_some(wanted)} wanted, but not by another restart so soon"
+            reason = f"{format_executors(wanted)} wanted, but not by another restart so soon"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
-        reason = f"{_some(executors)}, because with {situation.executors} {soon.verdict(present)}"
+        reason = f"{format_executors(executors)}, because with {situation.executors} {soon.verdict(present)}"
         return _decision(case, soon, rescale, wanted, executors, reason)
 
     def _is_bearable(self, situation: Situation, choice: Choice, present: Assessment) -> bool:
@@ -193,13 +196,15 @@ class Sluice:
         current, wanted = case.situation.executors, choice.chosen.executors
         rescale = self._rescale(case, choice)
         if wanted >= current:
-            return _decision(case, choice, rescale, wanted, current, f"{_some(current)} will do")
+            return _decision(
+                case, choice, rescale, wanted, current, f"{format_executors(current)} will do"
+            )
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
         obstacle = self._obstacle(case, rescale, executors)
         if obstacle:
-            reason = f"{_some(wanted)} would do, but {obstacle}"
+            reason = f"{format_executors(wanted)} would do, but {obstacle}"
             return _decision(case, choice, rescale, wanted, current, reason)
-        reason = f"{_some(executors)} will do for {case.later.peak:.0f} rows/s"
+        reason = f"{format_executors(executors)} will do for {case.later.peak:.0f} rows/s"
         return _decision(case, choice, rescale, wanted, executors, reason)
 
     def _obstacle(self, case: Case, rescale: Rescale, executors: int) -> str | None:
@@ -238,10 +243,6 @@ def _decision(
         expected_recovery=_finite(expected.recovery),
         smallest_recovery=_finite(best) if infeasible else None,
     )
-
-
-def _some(executors: int) -> str:
-    return "1 executor" if executors == 1 else f"{executors} executors"
 
 
 def _seen_growth(situation: Situation, needed: int) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.policies.replies import reply
 from sluice.core.deciding.situation import Situation
+from sluice.core.quantities import format_executors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,4 +17,4 @@ class Static:
     def __call__(self, situation: Situation) -> Decision:
         """Decide on the fixed number."""
         wanted = situation.executors if self.executors is None else self.executors
-        return reply(situation, wanted, f"the policy is static: {wanted} executors")
+        return reply(situation, wanted, f"the policy is static: {format_executors(wanted)}")

@@ -11,6 +11,7 @@ from sluice.core.deciding.outlook import expected_load
 from sluice.core.deciding.policies.replies import held, reply, steady_for
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
+from sluice.core.quantities import format_executors
 from sluice.core.series import NoData
 
 
@@ -42,7 +43,9 @@ class Twres:
             return held(situation, f"left as it is: {latency.reason}")
         if latency > self.latency:
             return reply(situation, current + 1, f"latency {latency:.1f} s: one executor more")
-        return reply(situation, smallest, f"{smallest} executors exceed {need:.0f} rows/s")
+        return reply(
+            situation, smallest, f"{format_executors(smallest)} can do more than {need:.0f} rows/s"
+        )
 
 
 def smallest_above(situation: Situation, rate: float, capacity: Capacity) -> int:
