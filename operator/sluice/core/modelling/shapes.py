@@ -2,13 +2,14 @@
 
     linear       rate = a + b s                  each executor adds the same (Phoebe, phoebe.md 2.3)
     staircase    rate = a + b p / ceil(p / c)    p equal tasks on c = s x cores slots go in waves (phoebe.md 4.3)
-    contention   s / rate = a + b (s - 1)        sub-linear: a part of the work is serial (Amdahl)
-    crosstalk    s / rate = a + b s (s - 1)      negative returns: executors wait for each other (Gunther)
+    contention   w / rate = a + b (s - 1)        sub-linear: a part of the work is serial (Amdahl)
+    crosstalk    w / rate = a + b s (s - 1)      negative returns: executors wait for each other (Gunther)
     proportional rate = b c                      where a line would pass below the origin
 
-Contention and crosstalk are the terms of Gunther's universal scalability law, one at a time: profiles have too few
-points for both. Rates that grow faster than executors tell of noise more often than of a line, which would leave few
-executors with nothing. Which shape fits is for `capacity` to say.
+w are the slots that work: all c, or as many as p tasks keep busy, p / ceil(p / c). Contention and crosstalk are the
+terms of Gunther's universal scalability law, one at a time: profiles have too few points for both. Rates that grow
+faster than executors tell of noise more often than of a line, which would leave few executors with nothing. Which shape
+fits is for `capacity` to say.
 """
 
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ class Curve:
         """Rows per second; never negative."""
         line = self.intercept + self.slope * _variable(self.shape, self.slots, executors)
         if self.shape in _INVERSE:
-            return executors / line
+            return self.slots.busy(executors) / line
         return max(0.0, line)
 
 
@@ -80,7 +81,8 @@ def possible_shapes(slots: Slots, rates: Sequence[tuple[int, float]]) -> list[Sh
 def fit_curve(shape: Shape, slots: Slots, rates: Sequence[tuple[int, float]]) -> Curve | None:
     """The least squares fit to (executors, rate); None if the shape contradicts them."""
     xs = [_variable(shape, slots, executors) for executors, _ in rates]
-    ys = [executors / rate if shape in _INVERSE else rate for executors, rate in rates]
+    inverse = shape in _INVERSE
+    ys = [slots.busy(executors) / rate if inverse else rate for executors, rate in rates]
     intercept, slope = _straight_line(xs, ys)
     if shape is Shape.PROPORTIONAL:
         intercept, slope = 0.0, fmean(ys) / fmean(xs)

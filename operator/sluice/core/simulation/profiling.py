@@ -1,10 +1,11 @@
 """What is learned of a job before production: runs of copies at several scale-outs, and their price.
 
-Each copy is measured with a backlog, in batches of two sizes, so that the overhead can be told from the rows. The two
-smallest run at two steady rates, too: latency depends on the utilisation, so they speak for all. One loses its driver
+Each copy is measured with a backlog, in batches of two sizes, so that the overhead can be told from the rows. The
+smallest runs at two steady rates, too: latency depends on the utilisation, so it speaks for all. One loses its driver
 once, because downtime decides about recoveries (phoebe.md 2.8 g). All of it is the learning that watches production.
 """
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,14 +16,20 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.shapes import Slots
 from sluice.core.profiling.planning import MOST, scale_outs
-from sluice.core.series import NoData
+from sluice.core.series import Measured, NoData
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob
 from sluice.core.simulation.metrics import Metrics
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
-SATURATED, STEADY, FAILING = 120, 300, 360
-"""Seconds of a measurement of each kind; that executors are cold at first, batches tell themselves."""
+SATURATED, FAILING = 120, 360
+"""Seconds of a measurement; that executors are cold at first, batches tell themselves."""
+
+PATIENCE = 1200
+"""Seconds within which the latency at a steady rate settles, or is not known."""
+
+SETTLED = 0.8
+"""A latency that falls to less than that share of the one before is still that of a cold start."""
 
 BATCHES = (5.0, 15.0)
 """Seconds of work at the expected peak, to which the batches of a backlog are limited."""
@@ -49,10 +56,9 @@ def profiled(plant: Plant, seed: int, count: int = MOST) -> tuple[Experience, fl
             job = _copy(limited, 3 * plant.peak, SATURATED, executors, seed + number)
             experience, price = _measured(experience, job, SATURATED)
             spent += price
-    for executors in sizes[:2]:
-        for share in UTILISATIONS:
-            experience, price = _steady(experience, plant, executors, share, seed)
-            spent += price
+    for share in UTILISATIONS:
+        experience, price = _steady(experience, plant, sizes[0], share, seed)
+        spent += price
     experience, price = _outage(experience, plant, sizes[:2][-1], seed)
     return experience, spent + price
 
@@ -88,13 +94,25 @@ def _steady(
     if isinstance(capacity, NoData):
         return experience, 0.0
     rate = share * capacity.rate(executors)
-    job = _copy(plant, rate, STEADY, executors, seed)
-    job.advance(STEADY)
-    scrape = Metrics(job, seed).scrape()
-    if scrape and not isinstance(scrape.latency, NoData):
-        point = LatencyPoint(executors=executors, rate=rate, seconds=scrape.latency, profiled=True)
+    job = _copy(plant, rate, PATIENCE, executors, seed)
+    latency = _settled_latency(job)
+    if not isinstance(latency, NoData):
+        point = LatencyPoint(executors=executors, rate=rate, seconds=latency, profiled=True)
         experience = experience.with_latency(point, experience.latency_at + LATENCY_WINDOW)
     return replace(experience, latency_at=0.0), job.executor_seconds
+
+
+def _settled_latency(job: SimulatedJob) -> Measured:
+    """The latency once it falls no longer: until then it is that of the backlog of a cold start."""
+    metrics, before = Metrics(job, job.seed), math.inf
+    while job.now < PATIENCE:
+        job.advance(job.now + LATENCY_WINDOW)
+        scrape = metrics.scrape()
+        if scrape and not isinstance(scrape.latency, NoData):
+            if scrape.latency > SETTLED * before:
+                return scrape.latency
+            before = scrape.latency
+    return NoData(f"the latency fell for {PATIENCE} s")
 
 
 def _outage(

@@ -90,6 +90,22 @@ def test_returns_that_diminish_are_recognised() -> None:
     assert found.rate(32) == pytest.approx(32 * 10_000 / 4.1)
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_waves_on_executors_that_hinder_each_other_are_known_from_four_scale_outs(
+    cores: int,
+) -> None:
+    def rate(number: int) -> float:
+        slots = number * cores
+        return 5_000 * 48 / -(-48 // slots) / (1 + 0.004 * (slots - 1))
+
+    largest = 48 // cores
+    sizes = (1, largest // 3 + 1, 2 * largest // 3, largest)
+    found = fitted(measured(*((n, rate(n)) for n in sizes), tasks=48, cores=cores))
+    assert found.error <= 0.1
+    for number in range(1, largest + 1):
+        assert found.rate(number) == pytest.approx(rate(number), rel=0.03)
+
+
 def test_executors_beyond_the_peak_are_never_offered() -> None:
     points = [(n, n * 10_000 / (1 + 0.01 * n * (n - 1))) for n in (1, 4, 8, 16, 24)]
     found = fitted(measured(*points))
