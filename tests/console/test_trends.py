@@ -58,8 +58,14 @@ def test_a_slice_without_a_sample_is_a_gap() -> None:
 def test_a_rate_spans_at_least_two_minutes() -> None:
     short = trends.questions("shop", "clicks", 0.95, timedelta(seconds=15))
     long = trends.questions("shop", "clicks", 0.95, timedelta(minutes=30))
-    assert "[120s]" in short["processing"]
-    assert "[1800s]" in long["processing"]
+    assert "[120s]" in short["latency"]
+    assert "[1800s]" in long["latency"]
+
+
+def test_the_trend_of_processing_is_of_the_number_that_stands_beside_it() -> None:
+    # What Spark says of its last batch, as in `status.stream.processingRate`, and not what was admitted over time.
+    asked = trends.questions("shop", "clicks", 0.95, timedelta(minutes=1))["processing"]
+    assert asked == 'sum(sluice_query_processed_rows_per_second{namespace="shop",job="clicks"})'
 
 
 def test_loads_are_told_apart_by_namespace_and_job() -> None:

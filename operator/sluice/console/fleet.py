@@ -79,7 +79,7 @@ _COLUMNS = (
     _Column("PHASE", lambda job, _: job.phase, 9),
     _Column("EXEC", _executors, 6),
     _Column("IN/S", _number("arrivalRate", words.count), 4),
-    _Column("OUT/S", _number("processingRate", words.count), 3),
+    _Column("PROC/S", _number("processingRate", words.count), 3),
     _Column("P95", _number("latencyP95", words.span), 7),
     _Column("LAG", _lag, 7),
     _Column("BUDGET", _share_left, 5),

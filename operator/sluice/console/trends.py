@@ -43,7 +43,7 @@ def questions(namespace: str, name: str, percentile: float, step: timedelta) -> 
     buckets = f"sum by (le) (rate(sluice_query_record_latency_seconds_bucket{job}{span}))"
     return {
         "arriving": f"sum(sluice_query_arrival_rows_per_second{job})",
-        "processing": f"sum(rate(sluice_query_input_rows_total{job}{span}))",
+        "processing": f"sum(sluice_query_processed_rows_per_second{job})",
         "latency": f"histogram_quantile({percentile:g}, {buckets})",
         "lag": f"sum(sluice_query_backlog_rows{job})",
     }

@@ -212,7 +212,10 @@ class StreamStatus(Model):
     arrival_rate: float | None = Field(
         None, description="Rows per second that arrive at the sources."
     )
-    processing_rate: float | None = Field(None, description="Rows per second that are processed.")
+    processing_rate: float | None = Field(
+        None,
+        description="Rows of the last batch per second of its duration, as Spark tells them: more than `arrivalRate` where the job keeps up.",
+    )
     lag_rows: int | None = Field(
         None, description="Rows at the sources that no committed batch has processed."
     )
