@@ -187,8 +187,8 @@ class Scaling(Model):
 
     mode: Literal["Off", "Observe", "Approve", "Auto"] = Field(
         "Off",
-        description="Off: executors.initial holds. Observe: decide and report. Approve: apply when approved. "
-        "Auto: apply.",
+        description="Off: executors.initial holds (in quotes, or YAML reads false). Observe: decide and report. "
+        "Approve: apply when approved. Auto: apply.",
     )
     policy: Literal[
         "sluice",

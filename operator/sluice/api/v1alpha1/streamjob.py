@@ -214,7 +214,8 @@ class StreamStatus(Model):
     )
     processing_rate: float | None = Field(
         None,
-        description="Rows of the last batch per second of its duration, as Spark tells them: more than `arrivalRate` where the job keeps up.",
+        description="Rows of the last batch per second of its duration, as Spark tells them: more than `arrivalRate` "
+        "where the job keeps up.",
     )
     lag_rows: int | None = Field(
         None, description="Rows at the sources that no committed batch has processed."
