@@ -401,6 +401,22 @@ def test_the_pace_is_read_once_in_each_run(
     assert program.query()["mostRows"] == 500
 
 
+@pytest.mark.parametrize(
+    ("trigger", "processing"),
+    [
+        ("ProcessingTimeTrigger(2000)", "batches"),
+        ("AvailableNowTrigger", "batches"),
+        ("RealTimeTrigger(300000)", "realTime"),
+        ("ContinuousTrigger(5000)", "continuous"),
+    ],
+)
+def test_how_a_query_processes_is_told_by_its_trigger(trigger: str, processing: str) -> None:
+    java = Mock()
+    java.streamingQuery.return_value.trigger.return_value.toString.return_value = trigger
+    assert reading.processing_of(java) == processing
+    assert reading.processing_of(JavaQuery()) == "batches", "of a Spark with other names"
+
+
 def test_each_batch_is_told_with_what_it_cost_and_an_idle_trigger_is_none(
     program: Program,
 ) -> None:

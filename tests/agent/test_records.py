@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.agent.records import Activity, Failure, Look, Record
+from sluice.agent.records import REAL_TIME, Activity, Failure, Look, Record
 from tests.agent.building import BEGIN, KAFKA, kafka, trigger
 
 
@@ -120,6 +120,16 @@ def test_after_a_batch_that_was_begun_by_an_earlier_driver_a_look_tells_the_back
 
 def test_a_query_that_caught_up_has_a_backlog_of_zero() -> None:
     assert record(committed(0, 0, 0, 100, 100)).backlog_seconds(BEGIN + 50) == 0
+
+
+def test_in_real_time_mode_the_commit_does_not_tell_the_latency() -> None:
+    rows = (committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
+    fast = replace(record(), processing=REAL_TIME)
+    for parts in rows:
+        fast = fast.with_progress(trigger(**parts))
+    assert (fast.batches, fast.input_rows) == (2, 1100)
+    assert fast.latency == record().latency
+    assert record(*rows).latency != record().latency
 
 
 def test_without_timestamps_the_latency_of_rows_runs_from_arrival_to_commit() -> None:

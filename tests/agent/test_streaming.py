@@ -49,6 +49,15 @@ while True:
 """
 )
 
+CONTINUOUS = (
+    SESSION
+    + """
+single = spark.readStream.format("rate").option("numPartitions", 1).load()
+writer = single.writeStream.format("memory").queryName("continuous").trigger(continuous="1 second")
+writer.start().awaitTermination()
+"""
+)
+
 AWAITING = (
     SESSION
     + """
@@ -268,6 +277,23 @@ def test_the_checkpoint_tells_the_state_and_a_stuck_batch_is_told_from_waiting(
     assert (checkpoint["formatVersion"], checkpoint["lastBatch"] >= 0) == ("v1", True)
     assert checkpoint["committedAt"] is not None
     assert checkpoint["settings"]["spark.sql.shuffle.partitions"] == "3"
+
+
+def test_a_continuous_query_is_known_as_one_though_it_reports_nothing(
+    pyz: Path, tmp_path: Path
+) -> None:
+    with running(pyz, write(tmp_path, CONTINUOUS)) as program:
+        state = program.wait_for(
+            "an epoch",
+            lambda state: (
+                "continuous" in queries(state)
+                and "epoch" in str(queries(state)["continuous"]["doing"]).lower()
+            ),
+        )
+
+    found = queries(state)["continuous"]
+    assert (found["processing"], found["active"]) == ("continuous", True)
+    assert (found["lastBatch"], found["inBatchSince"]) == (None, None)
 
 
 def test_executors_are_removed_and_added_while_the_query_runs(pyz: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sluice.adapters.agents import HttpAgents, agent_url
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport, ExecutorWork
+from sluice.core.observations import AgentReport, ExecutorWork, Processing
 from sluice.errors import AgentUnavailable
 from tests.support.http import CUT_OFF, Answer, Server, telling
 from tests.support.jobs import NOW
@@ -33,6 +33,7 @@ STATE: dict[str, Any] = {
             "id": "q-1",
             "name": "clicks",
             "active": True,
+            "processing": "realTime",
             "lastBatch": {"id": 7, "committedAt": "2026-03-01T11:59:59Z"},
             "arrivalRowsPerSecond": 100.5,
             "processedRowsPerSecond": 99.0,
@@ -103,6 +104,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert query.latency_window == 60.0
     assert (query.state_rows, query.state_bytes, query.state_partitions) == (10, 2000, 4)
     assert query.profile == "dropped"
+    assert query.processing is Processing.REAL_TIME
     assert (report.executor_seconds, query.trigger_seconds, query.most_rows) == (81.5, 2.0, 900.0)
 
 
@@ -152,6 +154,7 @@ async def test_what_is_not_known_yet_is_none() -> None:
     assert (report.application_id, report.target, report.registered) == (None, None, None)
     query = report.queries[0]
     assert query.name == "q-1"
+    assert query.processing is Processing.BATCHES, "as with an agent that does not tell"
     assert {query.batch_id, query.committed_at, query.backlog, query.state_rows} == {None}
     assert {report.executor_seconds, query.trigger_seconds, query.most_rows} == {None}
     assert (query.batches, query.checkpoint) == ((), None)

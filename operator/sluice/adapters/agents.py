@@ -17,7 +17,13 @@ from aiohttp import (
 from sluice.adapters.http import NO_ANSWER, is_success, why
 from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport, ExecutorWork, QueryFailure, QueryReport
+from sluice.core.observations import (
+    AgentReport,
+    ExecutorWork,
+    Processing,
+    QueryFailure,
+    QueryReport,
+)
 from sluice.errors import AgentUnavailable
 from sluice.manifests.names import AGENT_PORT
 from sluice.ports import Clock, Json
@@ -172,6 +178,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
     return QueryReport(
         name=query.get("name") or query["id"],
         active=query["active"],
+        processing=Processing(query.get("processing") or Processing.BATCHES),
         failure=failure and QueryFailure(failure.get("class") or "", failure.get("message") or ""),
         batch_id=batch.get("id"),
         committed_at=_time(batch.get("committedAt")),

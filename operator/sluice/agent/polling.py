@@ -204,14 +204,21 @@ def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
     ended = [record for record in records.values() if not record.active]
     for record in ended:
         if record.id == query.id:
-            return record.with_run(query.id, query.run_id, now)
+            return record.with_run(query.id, query.run_id, now, query.processing)
     for record in ended:
         if record.label == query.name:
-            return record.with_run(query.id, query.run_id, now)
+            return record.with_run(query.id, query.run_id, now, query.processing)
     # Two sessions may each run a query of that name.
     labels = (query.name or query.id, query.id, query.run_id)
     label = next(label for label in labels if label not in records)
-    return Record(label=label, name=query.name, id=query.id, run_id=query.run_id, started_at=now)
+    return Record(
+        label=label,
+        name=query.name,
+        id=query.id,
+        run_id=query.run_id,
+        started_at=now,
+        processing=query.processing,
+    )
 
 
 def _with_settings(query: Query, record: Record) -> Record:

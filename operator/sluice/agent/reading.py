@@ -10,14 +10,24 @@ from typing import Any
 from sluice.agent import logs, progress
 from sluice.agent.essence import essence
 from sluice.agent.progress import Progress
-from sluice.agent.records import Activity, Failure, Pace, Replaced, StateLayout
+from sluice.agent.records import (
+    BATCHES,
+    CONTINUOUS,
+    REAL_TIME,
+    Activity,
+    Failure,
+    Pace,
+    Replaced,
+    StateLayout,
+)
 
 _LONGEST_MESSAGE = 1024
 _STATE_PARTITIONS = "spark.sql.shuffle.partitions"
 _STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
 _ASKING_SOURCES = "Getting offsets from"
-_PROCESSING_TIME = re.compile(r"ProcessingTimeTrigger\((\d+)\)")
+_PERIOD = re.compile(r"(?:ProcessingTime|RealTime)Trigger\((\d+)\)")
+_UNBATCHED = {"RealTimeTrigger": REAL_TIME, "ContinuousTrigger": CONTINUOUS}
 _MOST_ROWS = re.compile(r"MaxRows: (\d+)")
 
 
@@ -40,6 +50,7 @@ class Query:
     name: str | None
     id: str
     run_id: str
+    processing: str = BATCHES
     code: str = ""
     pace: Pace | None = None
     programmed: Programmed | None = None
@@ -97,11 +108,20 @@ def state_layout(query: Any) -> StateLayout | None:
     return StateLayout(partitions, _PROVIDERS.get(provider, provider))
 
 
+def processing_of(query: Any) -> str:
+    """Return how a query processes, by its trigger; it is known from the start, and no batch has to tell of it."""
+    try:
+        trigger = str(query.streamingQuery().trigger().toString())
+    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+        return BATCHES
+    return _UNBATCHED.get(trigger.partition("(")[0], BATCHES)
+
+
 def pace_of(query: Any) -> Pace:
     """Return the trigger and the rate limit of a running query; it tells both as text only."""
     try:
         running = query.streamingQuery()
-        trigger = _PROCESSING_TIME.fullmatch(running.trigger().toString())
+        trigger = _PERIOD.fullmatch(running.trigger().toString())
         return Pace(
             trigger_seconds=int(trigger.group(1)) / 1000 if trigger else None,
             most_rows=_most_rows(running.uniqueSources().values().mkString("\n")),

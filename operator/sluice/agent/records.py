@@ -43,6 +43,10 @@ class Checkpoint:
     settings: tuple[tuple[str, str], ...]
 
 
+BATCHES, REAL_TIME, CONTINUOUS = "batches", "realTime", "continuous"
+"""How a query processes: in batches, in batches that last as long as its trigger says, or in none at all."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """How often a run is triggered (0: as soon as possible) and how many rows a batch may have; None if unknown."""
@@ -90,6 +94,7 @@ class Record:
     id: str
     run_id: str
     started_at: float
+    processing: str = BATCHES
     active: bool = True
     failure: Failure | None = None
     failures: int = 0
@@ -138,7 +143,9 @@ class Record:
         since = (self.in_batch_since or now) if activity.in_batch else None
         return replace(self, doing=activity.doing, in_batch_since=since)
 
-    def with_run(self, id: str, run_id: str, started_at: float) -> Record:
+    def with_run(
+        self, id: str, run_id: str, started_at: float, processing: str = BATCHES
+    ) -> Record:
         """Go on counting in a new run; another query under the same name has offsets of its own."""
         is_same = id == self.id
         return replace(
@@ -146,6 +153,7 @@ class Record:
             id=id,
             run_id=run_id,
             started_at=started_at,
+            processing=processing,
             active=True,
             failure=None,
             curves=self.curves if is_same else (),
@@ -250,6 +258,9 @@ class Record:
 
     def _with_latencies(self, progress: Progress) -> Latency:
         latency = self.latency
+        if self.processing == REAL_TIME:
+            # Readers see its rows long before the commit, nobody knows when.
+            return latency
         for index, source in enumerate(progress.sources):
             batch = _committed(progress, source, self.curves[index])
             latency = latency.with_committed(batch) if batch.rows > 0 else latency

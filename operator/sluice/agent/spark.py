@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import kafka
+from sluice.agent import kafka, reading
 from sluice.agent.bulk import Bulk, Counter
 from sluice.agent.reading import Query
 from sluice.agent.records import Replaced
@@ -53,7 +53,8 @@ class Spark:
         run_id = java.runId().toString()
         if run_id in self._queries:
             return
-        query = Query(java, java.name(), java.id().toString(), run_id)
+        processing = reading.processing_of(java)
+        query = Query(java, java.name(), java.id().toString(), run_id, processing)
         with self._lock:
             self._queries.setdefault(run_id, query)
 

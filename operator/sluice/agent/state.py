@@ -93,6 +93,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "id": record.id,
         "runId": record.run_id,
         "active": record.active,
+        "processing": record.processing,
         "startedAt": logs.timestamp(record.started_at),
         "error": _error(record.failure),
         "doing": record.doing,

@@ -15,7 +15,7 @@ from sluice.core.learning.terms import Terms
 from sluice.core.measurement import Measurement, Unmeasured, attained
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
-from sluice.core.observations import AgentReport
+from sluice.core.observations import AgentReport, Processing
 from sluice.core.series import NoData
 
 LEAD = 300.0
@@ -65,6 +65,7 @@ def policy_of(job: StreamJob, models: Models) -> Policy:
 def settings_of(
     job: StreamJob,
     told: Measurement | Unmeasured,
+    report: AgentReport | None = None,
     *,
     approved: int | None = None,
     room: int | None = None,
@@ -75,7 +76,25 @@ def settings_of(
         error_budget=_budget_left(job, told),
         approved=approved,
         grant=room,
+        untold=_untold(report) if report is not None else None,
     )
+
+
+_UNTOLD = {
+    Processing.REAL_TIME: "runs in real-time mode: its batches last as long as its trigger says",
+    Processing.CONTINUOUS: "has a continuous trigger: Spark tells neither its batches nor its rates",
+}
+"""Why batches do not tell what executors can do."""
+
+
+def _untold(report: AgentReport) -> str | None:
+    for query in report.queries:
+        if query.active and query.processing in _UNTOLD:
+            remedy = (
+                'with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
+            )
+            return f"query {query.name!r} {_UNTOLD[query.processing]}; {remedy}"
+    return None
 
 
 def seconds_unseen(told: Measurement | Unmeasured, now: datetime) -> float:

@@ -133,6 +133,16 @@ class QueryFailure:
     message: str
 
 
+class Processing(StrEnum):
+    """How a query processes, which its trigger decides."""
+
+    BATCHES = "batches"
+    REAL_TIME = "realTime"
+    """In batches that last as long as the trigger says, whatever there is to do; rows are written at once."""
+    CONTINUOUS = "continuous"
+    """Without batches that Spark tells of."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReport:
     """One streaming query, as the agent sees it. Rates are rows per second.
@@ -147,6 +157,7 @@ class QueryReport:
 
     name: str
     active: bool
+    processing: Processing = Processing.BATCHES
     failure: QueryFailure | None = None
     batch_id: int | None = None
     committed_at: datetime | None = None
@@ -171,9 +182,16 @@ class QueryReport:
     @property
     def is_under_way(self) -> bool:
         """Whether it has committed a batch, or has looked at its sources and found nothing to do: a query that
-        resumes with no new rows commits no batch until some arrive.
+        resumes with no new rows commits no batch until some arrive. Of a continuous one no more is known than that it
+        has not ended.
         """
-        return self.committed_at is not None or (self.active and self.backlog_rows == 0)
+        has_no_work = self.backlog_rows == 0 or self.processing is Processing.CONTINUOUS
+        return self.committed_at is not None or (self.active and has_no_work)
+
+    @property
+    def longest_wait(self) -> timedelta:
+        """How long its trigger keeps it from committing what has arrived."""
+        return timedelta(seconds=self.trigger_seconds or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

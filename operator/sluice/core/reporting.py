@@ -18,7 +18,7 @@ from sluice.core.measurement import (
     Measurement,
     Unmeasured,
 )
-from sluice.core.observations import AgentReport, DriverPod, Observed, QueryReport
+from sluice.core.observations import AgentReport, DriverPod, Observed, Processing, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
 from sluice.core.series import NoData
@@ -176,6 +176,10 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
         stall = _stall(query, job.progress_deadline, now)
         if stall is not None:
             return fails(kind, *stall)
+    for query in report.queries:
+        if query.processing is Processing.CONTINUOUS:
+            text = f"Query {query.name!r} has a continuous trigger: Spark tells neither its batches nor its rates."
+            return holds(kind, "Continuous", text)
     return holds(kind, "Batches", _told_of_batches(verdict.record, report))
 
 
@@ -211,14 +215,15 @@ def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str,
     age = now - query.committed_at
     # Rows that came just now, or that wait for the trigger, hold up nothing.
     waited = age if query.backlog is None else min(age, query.backlog)
-    if waited <= deadline + timedelta(seconds=query.trigger_seconds or 0.0):
+    if waited <= deadline + query.longest_wait:
         return None
     rows = f"{query.backlog_rows:.0f} rows waiting"
     return "NoBatch", f"Query {query.name!r}: last batch {format_duration(age)} ago with {rows}."
 
 
 def _stuck(query: QueryReport, took: timedelta, deadline: timedelta) -> tuple[str, str] | None:
-    if took <= deadline:
+    lasts = query.longest_wait if query.processing is Processing.REAL_TIME else timedelta(0)
+    if took <= deadline + lasts:
         return None
     text = (
         f"Query {query.name!r}: the batch in flight has run for {format_duration(took)}, longer than "

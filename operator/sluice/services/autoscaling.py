@@ -165,6 +165,7 @@ class Autoscaler:
             settings=autoscaling.settings_of(
                 job,
                 self._measuring.of(job.key),
+                course.report,
                 approved=approved,
                 room=_room(record, now),
             ),

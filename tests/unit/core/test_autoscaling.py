@@ -1,12 +1,18 @@
 """A job's declaration in the terms of deciding."""
 
+from dataclasses import replace
+
 import pytest
 
 from sluice.core import autoscaling
+from sluice.core.deciding.deciding import decide
+from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.policies.keda_lag import KedaLag
 from sluice.core.deciding.situation import Models
+from sluice.core.measurement import NOT_CONFIGURED
 from sluice.core.modelling.capacity import CapacityModel
-from tests.support.jobs import job
+from sluice.core.observations import Processing, QueryReport
+from tests.support.jobs import job, query, report
 from tests.unit.core.deciding.situations import steady
 
 STEEP = Models(capacity=CapacityModel(points=((6, 1_000.0), (8, 9_000.0))))
@@ -20,3 +26,25 @@ def test_a_threshold_of_rows_is_one_whatever_was_measured_of_more_executors(most
     assert isinstance(policy, KedaLag)
     assert policy.threshold > 0
     assert policy(steady(1_000.0, 2)).executors >= 2
+
+
+@pytest.mark.parametrize("processing", [Processing.REAL_TIME, Processing.CONTINUOUS])
+def test_no_policy_scales_a_job_whose_batches_do_not_tell_what_it_can_do(
+    processing: Processing,
+) -> None:
+    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
+    busy = replace(steady(9_000.0, 2), models=STEEP)
+    rule = autoscaling.policy_of(declared, STEEP)
+
+    def decided(*queries: QueryReport) -> Decision:
+        settings = autoscaling.settings_of(declared, NOT_CONFIGURED, report(*queries))
+        return decide(busy, rule, settings)
+
+    ordinary = query()
+    assert decided(ordinary).executors > busy.executors
+    found = decided(ordinary, query(name="fast", processing=processing))
+    assert found.executors == busy.executors
+    assert "query 'fast'" in found.reason
+    assert 'spec.scaling.mode "Off"' in found.reason
+    ended = query(name="fast", processing=processing, active=False)
+    assert decided(ended) == decided(ordinary)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import Observed, PodPhase, Termination
+from sluice.core.observations import Observed, PodPhase, Processing, Termination
 from sluice.core.record import Record
 from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
@@ -171,6 +171,20 @@ def test_a_source_without_offsets_has_caught_up_with_its_first_batch() -> None:
     for seconds in (20, 31):
         known = known.seen(running(seconds, lag=None, committed=19.0), at(seconds))
     assert known.past[0].total == 19
+
+
+def test_a_continuous_query_has_recovered_when_it_runs_for_it_tells_of_no_batch() -> None:
+    continuous = query(
+        processing=Processing.CONTINUOUS, batch_id=None, committed_at=None, backlog_rows=None
+    )
+    known = killed()
+    for seconds in (20, 31):
+        told = report(continuous, at=at(seconds), incarnation=2)
+        known = known.seen(
+            replace(running(seconds, lag=None, committed=None), report=told), at(seconds)
+        )
+    assert not known.present
+    assert known.past[0].total == 20
 
 
 def test_a_lag_that_is_not_told_again_yet_is_waited_for() -> None:

@@ -12,7 +12,14 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
 from sluice.core.news import News, news
-from sluice.core.observations import Observed, PodPhase, QueryFailure, Termination
+from sluice.core.observations import (
+    Observed,
+    PodPhase,
+    Processing,
+    QueryFailure,
+    QueryReport,
+    Termination,
+)
 from sluice.core.record import PUT_OFF, Failure, Phase, Record
 from sluice.core.recoveries import Cause as RecoveryCause
 from sluice.core.recoveries import Recoveries
@@ -20,6 +27,18 @@ from tests.support.jobs import NOW, driver, job, query, report
 
 JOB = job()
 STARTED = Record(incarnation=1, checkpoint=JOB.checkpoint_location)
+CONTINUOUS = query(
+    processing=Processing.CONTINUOUS, batch_id=None, committed_at=None, backlog_rows=None
+)
+
+
+def real_time(in_flight: timedelta) -> QueryReport:
+    """A query that commits every five minutes, and whose batch has run for so long."""
+    return query(
+        processing=Processing.REAL_TIME, trigger_seconds=300.0, in_batch_since=NOW - in_flight
+    )
+
+
 FAILURE = Failure(
     incarnation=1, generation=1, reason="DriverFailed", message="exit code 1", at=NOW, exit_code=1
 )
@@ -192,6 +211,31 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         ),
         STARTED,
         *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "a batch in real-time mode lasts as long as its trigger says, and no deadline is about that": (
+        Observed(driver=driver(JOB), report=report(real_time(timedelta(minutes=9)))),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "a batch in real-time mode that lasts longer than trigger and deadline is stuck": (
+        Observed(driver=driver(JOB), report=report(real_time(timedelta(minutes=11)))),
+        STARTED,
+        *(Condition.PROGRESSING, Status.FALSE, "BatchStuck", "has run for 11m"),
+    ),
+    "of a continuous query no more is known than that it has not ended": (
+        Observed(driver=driver(JOB), report=report(CONTINUOUS)),
+        replace(STARTED, last_batch=None),
+        *(Condition.PROGRESSING, Status.TRUE, "Continuous", "tells neither its batches nor"),
+    ),
+    "a continuous query that ended by an error has failed": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                replace(CONTINUOUS, active=False, failure=QueryFailure("Boom", "it broke"))
+            ),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.FALSE, "QueryFailed", "it broke"),
     ),
     "a query that stands because nothing comes is fine": (
         Observed(

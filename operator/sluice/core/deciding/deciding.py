@@ -8,6 +8,7 @@ from dataclasses import replace
 from sluice.core.deciding.compacting import compacted
 from sluice.core.deciding.decision import Decision, Policy, Veto
 from sluice.core.deciding.guards import Settings, guarded
+from sluice.core.deciding.policies.replies import held
 from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.undoing import undone
 
@@ -17,6 +18,8 @@ DEFAULTS = Settings()
 def decide(situation: Situation, policy: Policy, settings: Settings = DEFAULTS) -> Decision:
     """Decide how many executors a job should have from now on."""
     situation = compacted(situation)
+    if settings.untold is not None:
+        return held(situation, f"left as it is: {settings.untold}")
     wish = undone(situation, policy(situation))
     answer = guarded(situation, settings, wish.executors)
     if isinstance(answer, Veto):

@@ -33,6 +33,8 @@ class Settings:
     """The most executors that the pool of several jobs gives to this one, or that there was room for."""
     approved: int | None = None
     """The wish that a person has approved, where the mode asks for that; no less of it if guards lessen it."""
+    untold: str | None = None
+    """Why nothing that is measured tells how many executors are enough, whatever the policy thinks of it."""
 
 
 MODE = "mode"

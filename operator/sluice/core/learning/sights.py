@@ -1,7 +1,7 @@
 """From what an agent told, and what it told before, to what is seen of the job at that moment.
 
 A program may have several queries, which share the executors: the one with most rows stands for all. Its batches are
-taken to have the rows of all, and where it waits, all wait.
+taken to have the rows of all, and where it waits, all wait. Batches that last as long as a trigger says tell nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from itertools import pairwise
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.scrapes import NOT_TOLD, Scrape
 from sluice.core.learning.starts import Start
-from sluice.core.observations import AgentReport, QueryReport
+from sluice.core.observations import AgentReport, Processing, QueryReport
 from sluice.core.series import Measured, NoData
 
 NO_QUERY = NoData("no query has told of a batch yet")
@@ -62,8 +62,12 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
 
 
 def _busiest(report: AgentReport) -> QueryReport | None:
-    queries = [query for query in report.queries if query.batches]
+    queries = [query for query in _batched(report) if query.batches]
     return max(queries, key=_rows, default=None)
+
+
+def _batched(report: AgentReport) -> list[QueryReport]:
+    return [query for query in report.queries if query.processing is Processing.BATCHES]
 
 
 def _rows(query: QueryReport) -> float:
@@ -114,7 +118,7 @@ def _busy(main: QueryReport | None, since: float | None, at: float) -> Measured:
 
 def _in_flight(report: AgentReport, at: float) -> float:
     """Of several queries, the one whose batch runs for the longest time keeps the others waiting."""
-    begun = [query.in_batch_since for query in report.queries if query.in_batch_since is not None]
+    begun = [query.in_batch_since for query in _batched(report) if query.in_batch_since is not None]
     return max((at - _seconds(since) for since in begun), default=0.0)
 
 

@@ -1,5 +1,6 @@
 """What is seen of a job by its agent's reports, one after the other."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.starts import Start
-from sluice.core.observations import AgentReport, QueryReport
+from sluice.core.observations import AgentReport, Processing, QueryReport
 from sluice.core.series import NoData
 from tests.support.jobs import NOW, query, report
 
@@ -127,3 +128,12 @@ def test_what_no_query_tells_is_no_zero() -> None:
 def test_a_batch_that_took_no_time_because_a_clock_was_set_back_is_none(seconds: float) -> None:
     told = at(5, query(batches=(batch(0, 2, 100), batch(2, seconds, 100))))
     assert [found.seconds for found in seen(told).scrape.batches] == [2]
+
+
+def test_batches_that_last_as_long_as_a_trigger_says_tell_nothing() -> None:
+    slow = query(processing=Processing.REAL_TIME, batches=(batch(0, 30, 100),))
+    flying = replace(slow, in_batch_since=NOW + timedelta(seconds=30))
+    told = seen(at(90, flying), seen(at(20, slow)))
+    assert told.scrape.batches == ()
+    assert told.scrape.in_flight == 0
+    assert isinstance(told.scrape.busy, NoData)
