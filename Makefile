@@ -98,11 +98,11 @@ bench-closed-loop: install ## One job scaled in four ways under the same load an
 # --- benchmarks on simulated jobs -----------------------------------------------------------------------------
 
 .PHONY: bench-lab
-bench-lab: install ## All policies on simulated Spark jobs: hours; writes bench/results/lab
+bench-lab: install ## All policies on simulated Spark jobs: an hour; writes bench/results/lab
 	$(BIN)/python -m bench.lab --keep .lab-outcomes.jsonl
 
 .PHONY: bench-phoebe
-bench-phoebe: install ## Phoebe's published evaluation, simulated: an hour; writes bench/results/phoebe
+bench-phoebe: install ## Phoebe's published evaluation, simulated: ten minutes; writes bench/results/phoebe
 	$(BIN)/python -m bench.phoebe
 
 .PHONY: bench-decision

@@ -1,6 +1,6 @@
 """All policies on simulated Spark jobs, under all loads that results are told of: who is late, and what that costs.
 
-A run of hours: with `--keep` what came of each scene is appended to a file, and is not made again by the next call.
+A long run: with `--keep` what came of each scene is appended to a file, and is not made again by the next call.
 """
 
 import argparse
