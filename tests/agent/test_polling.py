@@ -14,7 +14,7 @@ from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Timing
 from sluice.agent.polling import SELDOM, Poller
 from sluice.agent.reading import Query
-from sluice.agent.records import Look, Pace, StateLayout
+from sluice.agent.records import BATCHES, CONTINUOUS, REAL_TIME, Look, Pace, StateLayout, Trigger
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import WAITING as WAITING_FOR_LEASE
 from sluice.agent.snapshot import Snapshot
@@ -402,19 +402,27 @@ def test_the_pace_is_read_once_in_each_run(
 
 
 @pytest.mark.parametrize(
-    ("trigger", "processing"),
+    ("text", "told"),
     [
-        ("ProcessingTimeTrigger(2000)", "batches"),
-        ("AvailableNowTrigger", "batches"),
-        ("RealTimeTrigger(300000)", "realTime"),
-        ("ContinuousTrigger(5000)", "continuous"),
+        ("ProcessingTimeTrigger(2500)", Trigger(BATCHES, 2.5)),
+        ("AvailableNowTrigger", Trigger(BATCHES)),
+        ("RealTimeTrigger(300000)", Trigger(REAL_TIME, 300)),
+        ("ContinuousTrigger(5000)", Trigger(CONTINUOUS)),
     ],
 )
-def test_how_a_query_processes_is_told_by_its_trigger(trigger: str, processing: str) -> None:
+def test_how_a_query_processes_is_told_by_its_trigger(text: str, told: Trigger) -> None:
     java = Mock()
-    java.streamingQuery.return_value.trigger.return_value.toString.return_value = trigger
-    assert reading.processing_of(java) == processing
-    assert reading.processing_of(JavaQuery()) == "batches", "of a Spark with other names"
+    java.streamingQuery.return_value.trigger.return_value.toString.return_value = text
+    assert reading.trigger_of(java) == told
+    assert reading.trigger_of(JavaQuery()) == Trigger(), "of a Spark with other names"
+
+
+def test_how_long_a_batch_lasts_is_known_before_the_first_is_committed(program: Program) -> None:
+    program.starts("run-1", "orders")
+    program.running["run-1"].trigger = Trigger(REAL_TIME, 300)
+    query = program.query()
+    assert query["lastBatch"] is None
+    assert (query["processing"], query["triggerSeconds"]) == ("realTime", 300)
 
 
 def test_each_batch_is_told_with_what_it_cost_and_an_idle_trigger_is_none(

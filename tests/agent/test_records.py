@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.agent.records import REAL_TIME, Activity, Failure, Look, Record
+from sluice.agent.records import REAL_TIME, Activity, Failure, Look, Record, Trigger
 from tests.agent.building import BEGIN, KAFKA, kafka, trigger
 
 
@@ -124,7 +124,7 @@ def test_a_query_that_caught_up_has_a_backlog_of_zero() -> None:
 
 def test_in_real_time_mode_the_commit_does_not_tell_the_latency() -> None:
     rows = (committed(0, 0, 0, 100, 100), committed(1, 10, 100, 1100, 1100))
-    fast = replace(record(), processing=REAL_TIME)
+    fast = replace(record(), trigger=Trigger(REAL_TIME, 300))
     for parts in rows:
         fast = fast.with_progress(trigger(**parts))
     assert (fast.batches, fast.input_rows) == (2, 1100)

@@ -204,10 +204,10 @@ def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
     ended = [record for record in records.values() if not record.active]
     for record in ended:
         if record.id == query.id:
-            return record.with_run(query.id, query.run_id, now, query.processing)
+            return record.with_run(query.id, query.run_id, now, query.trigger)
     for record in ended:
         if record.label == query.name:
-            return record.with_run(query.id, query.run_id, now, query.processing)
+            return record.with_run(query.id, query.run_id, now, query.trigger)
     # Two sessions may each run a query of that name.
     labels = (query.name or query.id, query.id, query.run_id)
     label = next(label for label in labels if label not in records)
@@ -217,7 +217,7 @@ def _record_of(query: Query, records: dict[str, Record], now: float) -> Record:
         id=query.id,
         run_id=query.run_id,
         started_at=now,
-        processing=query.processing,
+        trigger=query.trigger,
     )
 
 

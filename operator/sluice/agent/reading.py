@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sluice.agent import logs, progress
@@ -19,6 +19,7 @@ from sluice.agent.records import (
     Pace,
     Replaced,
     StateLayout,
+    Trigger,
 )
 
 _LONGEST_MESSAGE = 1024
@@ -27,7 +28,7 @@ _STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
 _ASKING_SOURCES = "Getting offsets from"
 _PERIOD = re.compile(r"(?:ProcessingTime|RealTime)Trigger\((\d+)\)")
-_UNBATCHED = {"RealTimeTrigger": REAL_TIME, "ContinuousTrigger": CONTINUOUS}
+_PROCESSING = {"RealTimeTrigger": REAL_TIME, "ContinuousTrigger": CONTINUOUS}
 _MOST_ROWS = re.compile(r"MaxRows: (\d+)")
 
 
@@ -50,7 +51,7 @@ class Query:
     name: str | None
     id: str
     run_id: str
-    processing: str = BATCHES
+    trigger: Trigger = field(default_factory=Trigger)
     code: str = ""
     pace: Pace | None = None
     programmed: Programmed | None = None
@@ -108,22 +109,26 @@ def state_layout(query: Any) -> StateLayout | None:
     return StateLayout(partitions, _PROVIDERS.get(provider, provider))
 
 
-def processing_of(query: Any) -> str:
-    """Return how a query processes, by its trigger; it is known from the start, and no batch has to tell of it."""
+def trigger_of(query: Any) -> Trigger:
+    """Return what the trigger of a query says: that is known from the start, and no batch has to tell of it."""
     try:
-        trigger = str(query.streamingQuery().trigger().toString())
+        text = str(query.streamingQuery().trigger().toString())
     except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
-        return BATCHES
-    return _UNBATCHED.get(trigger.partition("(")[0], BATCHES)
+        return Trigger()
+    return Trigger(_PROCESSING.get(text.partition("(")[0], BATCHES), _period(text))
+
+
+def _period(trigger: str) -> float | None:
+    found = _PERIOD.fullmatch(trigger)
+    return int(found.group(1)) / 1000 if found else None
 
 
 def pace_of(query: Any) -> Pace:
     """Return the trigger and the rate limit of a running query; it tells both as text only."""
     try:
         running = query.streamingQuery()
-        trigger = _PERIOD.fullmatch(running.trigger().toString())
         return Pace(
-            trigger_seconds=int(trigger.group(1)) / 1000 if trigger else None,
+            trigger_seconds=_period(running.trigger().toString()),
             most_rows=_most_rows(running.uniqueSources().values().mkString("\n")),
         )
     except Exception as error:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there

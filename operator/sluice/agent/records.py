@@ -48,6 +48,14 @@ BATCHES, REAL_TIME, CONTINUOUS = "batches", "realTime", "continuous"
 
 
 @dataclass(frozen=True)
+class Trigger:
+    """What a run's trigger says: how it processes, and its period or how long a batch lasts, if known."""
+
+    processing: str = BATCHES
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class Pace:
     """How often a run is triggered (0: as soon as possible) and how many rows a batch may have; None if unknown."""
 
@@ -94,7 +102,7 @@ class Record:
     id: str
     run_id: str
     started_at: float
-    processing: str = BATCHES
+    trigger: Trigger = field(default_factory=Trigger)
     active: bool = True
     failure: Failure | None = None
     failures: int = 0
@@ -144,7 +152,7 @@ class Record:
         return replace(self, doing=activity.doing, in_batch_since=since)
 
     def with_run(
-        self, id: str, run_id: str, started_at: float, processing: str = BATCHES
+        self, id: str, run_id: str, started_at: float, trigger: Trigger | None = None
     ) -> Record:
         """Go on counting in a new run; another query under the same name has offsets of its own."""
         is_same = id == self.id
@@ -153,7 +161,7 @@ class Record:
             id=id,
             run_id=run_id,
             started_at=started_at,
-            processing=processing,
+            trigger=trigger or Trigger(),
             active=True,
             failure=None,
             curves=self.curves if is_same else (),
@@ -258,7 +266,7 @@ class Record:
 
     def _with_latencies(self, progress: Progress) -> Latency:
         latency = self.latency
-        if self.processing == REAL_TIME:
+        if self.trigger.processing == REAL_TIME:
             # Readers see its rows long before the commit, nobody knows when.
             return latency
         for index, source in enumerate(progress.sources):

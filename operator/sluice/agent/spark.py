@@ -53,8 +53,8 @@ class Spark:
         run_id = java.runId().toString()
         if run_id in self._queries:
             return
-        processing = reading.processing_of(java)
-        query = Query(java, java.name(), java.id().toString(), run_id, processing)
+        trigger = reading.trigger_of(java)
+        query = Query(java, java.name(), java.id().toString(), run_id, trigger)
         with self._lock:
             self._queries.setdefault(run_id, query)
 

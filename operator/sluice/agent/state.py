@@ -93,7 +93,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "id": record.id,
         "runId": record.run_id,
         "active": record.active,
-        "processing": record.processing,
+        "processing": record.trigger.processing,
         "startedAt": logs.timestamp(record.started_at),
         "error": _error(record.failure),
         "doing": record.doing,
@@ -109,7 +109,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "latencyWindowSeconds": latencies.seconds if latencies.histogram.count > 0 else None,
         "watermarkLagSeconds": _lag(record, now),
         "state": _state(record),
-        "triggerSeconds": record.pace.trigger_seconds if record.pace else None,
+        "triggerSeconds": (record.pace.trigger_seconds if record.pace else record.trigger.seconds),
         "mostRows": record.pace.most_rows if record.pace else None,
         "checkpoint": _checkpoint(record.checkpoint),
     }

@@ -193,6 +193,11 @@ class QueryReport:
         """How long its trigger keeps it from committing what has arrived."""
         return timedelta(seconds=self.trigger_seconds or 0.0)
 
+    @property
+    def shortest_batch(self) -> timedelta:
+        """How long a batch lasts, whatever there is to do."""
+        return self.longest_wait if self.processing is Processing.REAL_TIME else timedelta(0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorWork:

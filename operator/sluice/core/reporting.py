@@ -160,7 +160,7 @@ def _told_of_pause(job: StreamJob, record: Record) -> str:
 
 def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     kind, report = Condition.PROGRESSING, seen.report
-    away = _away_for_too_long(job, verdict.record, now)
+    away = _away_for_too_long(job, verdict.record, report, now)
     if away is not None:
         return fails(kind, "NoBatch", away)
     if seen.driver is None or seen.driver.is_over or report is None:
@@ -191,13 +191,17 @@ def _told_of_batches(record: Record, report: AgentReport) -> str:
     return "No rows yet."
 
 
-def _away_for_too_long(job: StreamJob, record: Record, now: datetime) -> str | None:
+def _away_for_too_long(
+    job: StreamJob, record: Record, report: AgentReport | None, now: datetime
+) -> str | None:
     """Why nothing is committed while drivers come and go: each of them alone is too young to be judged."""
     away = record.recoveries.present
     # A driver that goes on without an executor is judged by its queries.
     if away is None or away.keeps_driver or away.committed is not None:
         return None
-    if now - away.began <= job.progress_deadline:
+    queries = report.queries if report is not None else ()
+    lasts = max((query.shortest_batch for query in queries), default=timedelta(0))
+    if now - away.began <= job.progress_deadline + lasts:
         return None
     since, deadline = format_duration(now - away.began), format_duration(job.progress_deadline)
     return (
@@ -222,8 +226,7 @@ def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str,
 
 
 def _stuck(query: QueryReport, took: timedelta, deadline: timedelta) -> tuple[str, str] | None:
-    lasts = query.longest_wait if query.processing is Processing.REAL_TIME else timedelta(0)
-    if took <= deadline + lasts:
+    if took <= deadline + query.shortest_batch:
         return None
     text = (
         f"Query {query.name!r}: the batch in flight has run for {format_duration(took)}, longer than "

@@ -79,6 +79,11 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         *(NOT_YET, lost(301)),
         *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "No batch for 5m"),
     ),
+    "a lost driver's successor in real-time mode commits no sooner than its trigger says": (
+        replace(NOT_YET, report=report(real_time(timedelta(minutes=4)), incarnation=2)),
+        lost(301),
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
     "a job without a driver for too long makes no progress": (
         *(Observed(), lost(301)),
         *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "(DriverLoss)"),
