@@ -150,12 +150,33 @@ def test_growing_by_a_restart_allows_for_more_load_than_there_is() -> None:
     assert SLUICE(replace(live, live=False)).executors > SLUICE(live).executors
 
 
+def grown(since: float, *, before: float) -> Situation:
+    """A job that was rescaled at another load, and is too small for the one of now."""
+    situation = steady(100_000, executors=6, live=False, since_rescale=since)
+    past = tuple((at, before if at <= -60 else rate) for at, rate in situation.history)
+    return replace(situation, history=past)
+
+
 def test_growing_again_soon_after_a_restart_takes_a_larger_step() -> None:
-    situation = steady(100_000, executors=6, live=False)
-    soon, late = (
-        SLUICE(replace(situation, since_rescale=since)).executors for since in (180.0, 86_400.0)
-    )
+    soon, late = (SLUICE(grown(since, before=40_000)).executors for since in (180.0, 86_400.0))
     assert soon > late + 3
+
+
+def test_a_forecast_that_becomes_less_sure_is_no_growth_that_goes_on() -> None:
+    as_before, later = (
+        SLUICE(grown(since, before=100_000)).executors for since in (180.0, 86_400.0)
+    )
+    assert as_before == later
+
+
+def test_growing_by_a_restart_takes_at_once_what_the_next_minutes_need() -> None:
+    jump = rising(40_000, 40_000)
+    rates = tuple(100_000.0 if at >= 480 else 40_000.0 for at in jump.times)
+    jump = replace(jump, rates=rates, low=rates, high=rates)
+    decision = SLUICE(steady(40_000, executors=2, live=False, forecast=jump))
+    enough_soon = next(found for found in decision.candidates if found.chosen)
+    assert decision.wanted == SLUICE(steady(100_000, forecast=flat(100_000, margin=0))).wanted
+    assert decision.executors >= decision.wanted > enough_soon.executors
 
 
 def test_growing_by_a_restart_takes_no_executors_that_have_no_task() -> None:
@@ -179,6 +200,34 @@ def test_shrinking_by_a_restart_saves_more_than_a_rescale_costs() -> None:
     )
     live = steady(least, executors=20, wishes=wishes(2))
     assert SLUICE(live).executors <= 20 - 3
+
+
+def swelling(low: float, high: float, *, each: int, now: int) -> tuple[tuple[float, float], ...]:
+    """Twelve hours in which each so many minutes begin with a third of them high; now it has been low for a while."""
+    minutes = range(-720, 1)
+    return tuple(
+        (60.0 * at, low if (at + each // 3 + now) % each >= each // 3 else high) for at in minutes
+    )
+
+
+def test_a_restart_to_fewer_executors_pays_only_until_the_load_comes_back() -> None:
+    small = steady(20_000, executors=10, wishes=wishes(2, seconds=600), live=False)
+
+    def chosen(each: int) -> Decision:
+        return SLUICE(replace(small, history=swelling(20_000, 90_000, each=each, now=10)))
+
+    assert chosen(180).executors < 10
+    soon = chosen(45)
+    assert soon.executors == 10
+    assert "an outage of" in soon.reason
+    unknown = steady(20_000, executors=10, wishes=wishes(2, seconds=600), live=False)
+    assert SLUICE(unknown).executors < 10
+
+
+def test_a_live_rescale_to_fewer_does_not_ask_how_soon_the_load_comes_back() -> None:
+    live = steady(20_000, executors=5, wishes=wishes(2, seconds=600))
+    returning = replace(live, history=swelling(20_000, 90_000, each=30, now=15))
+    assert SLUICE(returning).executors == SLUICE(live).executors < 5
 
 
 def test_what_a_restart_has_added_is_not_taken_away_before_it_has_paid() -> None:

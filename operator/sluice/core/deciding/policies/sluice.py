@@ -9,13 +9,14 @@ What a candidate would bring is for `assessing`, the search for `choosing`, the 
 without a profile for `starting`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, moments
 from sluice.core.deciding.choosing import Choice, choose, worth_having
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
-from sluice.core.deciding.outlook import backlog, expected_load, peak, upper_load
+from sluice.core.deciding.outlook import arriving, backlog, expected_load, peak, upper_load
 from sluice.core.deciding.paying import Rescale, cheapest_rescale
 from sluice.core.deciding.policies.replies import (
     enough_for,
@@ -25,13 +26,14 @@ from sluice.core.deciding.policies.replies import (
     wishes_reach,
 )
 from sluice.core.deciding.situation import Situation
+from sluice.core.deciding.spells import remaining
 from sluice.core.deciding.starting import enough_for_tasks, known_capacity
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.load import Load
 from sluice.core.modelling.rescaling import Path
 from sluice.core.quantities import format_executors
-from sluice.core.series import NoData
+from sluice.core.series import Measured, NoData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,8 @@ class Sluice:
     """A rescale must pay within that time, or within the one for which fewer executors are expected to be enough."""
     lasting: float = 1.0
     """What was enough for a time is expected to be enough for so many times that time more."""
+    returning: float = 1.5
+    """A rescale by a restart costs so many times as much if the load is known to come back: so may the executors."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
     downtime_share: float = 0.6
@@ -127,8 +131,9 @@ class Sluice:
             curve=explained_curve(situation.models.latency, capacity),
         )
 
-    def _choice(self, case: Case, trial: Trial) -> Choice:
+    def _choice(self, case: Case, trial: Trial, candidates: Iterable[int] | None = None) -> Choice:
         targets, bounds = case.situation.targets, case.situation.bounds
+        allowed = range(bounds.smallest, bounds.largest + 1)
         goals = Goals(
             utilisation=self.utilisation,
             latency=INFINITE if targets.latency is None else targets.latency,
@@ -137,7 +142,7 @@ class Sluice:
             tolerance=self.tolerance,
         )
         return choose(
-            range(bounds.smallest, bounds.largest + 1),
+            allowed if candidates is None else candidates,
             case.situation.executors,
             case.capacity,
             trial,
@@ -176,6 +181,7 @@ class Sluice:
         needed, foreseen = soon.chosen.executors, later.chosen.executors
         if rescale.path is Path.LIVE:
             return max(needed, int(min(foreseen, needed + rescale.break_even(self.payback))))
+        needed = max(needed, int(min(foreseen, needed + rescale.break_even(self.horizon))))
         ahead = self.foresight * self.horizon
         load = case.soon.load.scaled(self._growth(case.later))
         trend = self._choice(case, _over(case.soon, load, self.lead))
@@ -200,14 +206,14 @@ class Sluice:
                 case, choice, rescale, wanted, current, f"{format_executors(current)} will do"
             )
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
-        obstacle = self._obstacle(case, rescale, executors)
+        obstacle = self._obstacle(case, choice, rescale, executors)
         if obstacle:
             reason = f"{format_executors(wanted)} would do, but {obstacle}"
             return _decision(case, choice, rescale, wanted, current, reason)
         reason = f"{format_executors(executors)} will do for {case.later.peak:.0f} rows/s"
         return _decision(case, choice, rescale, wanted, executors, reason)
 
-    def _obstacle(self, case: Case, rescale: Rescale, executors: int) -> str | None:
+    def _obstacle(self, case: Case, choice: Choice, rescale: Rescale, executors: int) -> str | None:
         """What speaks against so few executors."""
         saved, lag = case.situation.executors - executors, case.situation.observed.lag
         if isinstance(lag, NoData):
@@ -219,11 +225,34 @@ class Sluice:
         since = case.situation.since_rescale
         if rescale.path is Path.RESTART and since is not None and since < self.payback:
             return f"the last rescale, {since:.0f} s ago, has not paid yet"
-        lasting = self.lasting * enough_for(case.situation, executors)
-        worth = rescale.break_even(max(self.payback, lasting))
+        worth = self._worth(case, choice, rescale, executors)
         if saved <= worth:
             return f"an outage of {rescale.outage:.0f} s is worth {worth:.1f} executors"
         return None
+
+    def _worth(self, case: Case, choice: Choice, rescale: Rescale, executors: int) -> float:
+        """So many executors saved, for as long as the others are expected to be enough, are as good as no rescale."""
+        lasting = self.lasting * enough_for(case.situation, executors)
+        worth = rescale.break_even(max(self.payback, lasting))
+        if rescale.path is Path.LIVE:
+            return worth
+        back = self._back(case, executors, choice.best.executors)
+        if isinstance(back, NoData):
+            return worth
+        return max(worth, self.returning * rescale.break_even(back))
+
+    def _back(self, case: Case, executors: int, most: int) -> Measured:
+        """The seconds after which more than so many may be needed again, as it has been before."""
+        later = case.later
+        if later.peak <= 0:
+            return NoData("nothing will arrive")
+
+        def is_enough(rate: float) -> bool:
+            trial = _over(later, later.load.scaled(rate / later.peak), later.horizon)
+            found = self._choice(case, trial, candidates=(executors, most))
+            return found.chosen.executors <= executors
+
+        return remaining(case.situation.history, is_enough)
 
 
 def _decision(
@@ -246,9 +275,16 @@ def _decision(
 
 
 def _seen_growth(situation: Situation, needed: int) -> float:
-    """The executors by which the need has grown each second since the last rescale; one more may be noise."""
-    since = situation.since_rescale
-    return max(0, needed - situation.executors - 1) / since if since else 0.0
+    """The executors by which the need has grown each second since the last rescale, as far as the load has, too.
+
+    One more may be noise, and a forecast that became less sure is no growth.
+    """
+    since, now = situation.since_rescale, arriving(situation)
+    if not since or isinstance(now, NoData) or now <= 0:
+        return 0.0
+    before = next((rate for at, rate in situation.history if at >= -since), now)
+    grown = min(needed - situation.executors - 1, needed * (1 - before / now))
+    return max(0.0, grown) / since
 
 
 def _over(trial: Trial, load: Load, horizon: float) -> Trial:
