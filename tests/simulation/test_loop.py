@@ -211,6 +211,28 @@ def test_a_failure_that_nobody_can_notice_is_not_judged() -> None:
     assert not judged(constant(0, 3600), Failure(at=600, loss=Loss.DRIVER)).judged
 
 
+def test_a_failure_in_silence_is_not_judged_by_when_rows_come_again() -> None:
+    rates = np.zeros(7200)
+    rates[:1800] = rates[5400:] = 2000
+    silent = Trace(name="silent", rates=rates)
+    at_work, in_silence = judged(
+        silent, *(Failure(at=at, loss=Loss.DRIVER) for at in (1000, 3000))
+    ).recoveries
+    assert at_work.within is True
+    assert in_silence.within is None
+    assert isinstance(in_silence.seconds, NoData)
+
+
+def test_a_job_that_lost_its_driver_in_silence_can_be_rescaled_before_rows_come_again() -> None:
+    rates = np.zeros(7200)
+    rates[:1800] = 2000
+    situations = told(
+        plant(), Trace(name="silent", rates=rates), Failure(at=3000, loss=Loss.DRIVER)
+    )
+    assert Activity.RECOVERING in {found.activity for found in situations[49:52]}
+    assert situations[-1].activity is Activity.STEADY
+
+
 def test_the_price_of_learning_before_counts() -> None:
     free = Scenario(plant=plant(), trace=constant(2000), seed=1, executors=10)
     dear = replace(free, spent=7200.0)

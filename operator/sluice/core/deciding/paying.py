@@ -12,8 +12,14 @@ from dataclasses import dataclass
 from sluice.core.deciding.assessing import INFINITE, Trial, pace
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.recovery import Recovered
 from sluice.core.modelling.rescaling import Path, rescale_cost
+
+PROVEN = 3
+"""Live rescales that must have been seen before a restart can be thought better: one of them was bad luck, and once
+executors come and go by restarts, nobody learns that the others would have been better.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +43,18 @@ def cheapest_rescale(
     situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: float
 ) -> Rescale:
     """The rescale to so many executors by the way with the shorter outage, of those that the driver allows."""
-    paths = (Path.LIVE, Path.RESTART) if situation.live else (Path.RESTART,)
     rate = capacity.rate(executors)
-    outages = {path: _outage(situation, trial, rate, path) for path in paths}
-    path = min(paths, key=lambda path: outages[path])
+    outages = {path: _outage(situation, trial, rate, path) for path in _paths(situation)}
+    path = min(outages, key=lambda path: outages[path])
     size = max(_largest_need(situation, trial, executors), situation.executors)
     return Rescale(path=path, outage=outages[path], cost=price * outages[path] * size)
+
+
+def _paths(situation: Situation) -> tuple[Path, ...]:
+    if not situation.live:
+        return (Path.RESTART,)
+    seen = situation.models.downtimes.causes[Cause.RESCALE_LIVE].observed
+    return (Path.LIVE,) if len(seen) < PROVEN else (Path.LIVE, Path.RESTART)
 
 
 def _largest_need(situation: Situation, trial: Trial, executors: int) -> int:

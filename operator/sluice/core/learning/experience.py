@@ -100,6 +100,10 @@ class Experience:
         found = self if self.outage is None else self._given_up(self.outage)
         return replace(found, outage=Outage(cause=cause, at=at), pending=())
 
+    def without_outage(self) -> "Experience":
+        """A job with nothing to do does not tell when it could have worked again: nothing is learned of the outage."""
+        return replace(self, outage=None)
+
     def with_start(self, start: Start, batches: Sequence[BatchReport]) -> "Experience":
         """How the newest driver began, and its batches since the last time."""
         told = (*self.early, *batches)

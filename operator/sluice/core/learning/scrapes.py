@@ -30,3 +30,10 @@ class Scrape:
     start: Start | None = None
     in_flight: Measured = NOT_TOLD
     queued: Measured = NOT_TOLD
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the driver tells that no row waits, and no batch runs or has run since the scrape before."""
+        if isinstance(self.lag, NoData) or self.lag >= 1 or self.batches:
+            return False
+        return isinstance(self.in_flight, NoData) or self.in_flight <= 0

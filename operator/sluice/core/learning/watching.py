@@ -45,6 +45,9 @@ WARM = 90.0
 what a cold job does says nothing of what it could do.
 """
 
+IDLE = 30.0
+"""Seconds for which a driver tells of nothing to do, until the job counts as idle: the first look may be too early."""
+
 LONGEST_RESCALE = 300.0
 """Seconds after which executors that are still not there are not waited for."""
 
@@ -74,12 +77,13 @@ class Watcher:
     first_batch: float | None = None
     last_batch: BatchReport | None = None
     recovering: bool = False
+    idle_since: float | None = None
 
     def failed(self, cause: Cause, at: float) -> None:
         """A failure was seen."""
         self.experience = self.experience.with_outage(cause, at)
         self.changed_at = self.disturbed_at = at
-        self.recovering = True
+        self.recovering, self.idle_since = True, None
         if cause is not Cause.RESCALE_RESTART:
             self.spoiled(f"{cause.value} meanwhile", at)
         if cause is Cause.DRIVER_LOSS:
@@ -122,6 +126,7 @@ class Watcher:
         self.experience = self.experience.with_outage(path.cause, at)
         self.executors = executors
         self.rescaled_at = self.changed_at = self.disturbed_at = at
+        self.idle_since = None
         if path is Path.RESTART:
             self.first_batch = None
 
@@ -142,6 +147,7 @@ class Watcher:
         if scrape.start is not None:
             self.experience = self.experience.with_start(scrape.start, scrape.batches)
         self.experience = self.experience.with_batches(scrape.batches, now)
+        self._notice_idleness(scrape)
         self._learn_latency(scrape, now)
 
     def situation(self, now: float) -> Situation:
@@ -197,7 +203,7 @@ class Watcher:
         )
 
     def _activity(self, newest: Scrape | None, now: float) -> Activity:
-        if newest is None or self.last_batch is None:
+        if newest is None or (self.last_batch is None and self.first_batch is None):
             return Activity.STARTING
         if self.recovering:
             return Activity.RECOVERING
@@ -213,6 +219,17 @@ class Watcher:
     def _is_young(self, now: float) -> bool:
         """Whether executors may still be starting: where the cluster has no room for them, others are decided upon."""
         return self.rescaled_at is not None and now - self.rescaled_at < LONGEST_RESCALE
+
+    def _notice_idleness(self, scrape: Scrape) -> None:
+        """A job with nothing to do has no batch that could show that it is there again; its driver says so."""
+        if not scrape.is_idle or scrape.at < self.changed_at:
+            self.idle_since = None
+            return
+        self.idle_since = scrape.at if self.idle_since is None else self.idle_since
+        if scrape.at - self.idle_since >= IDLE:
+            self.recovering = False
+            self.first_batch = self.idle_since if self.first_batch is None else self.first_batch
+            self.experience = self.experience.without_outage()
 
     def _judge_recovery(self, batches: Sequence[BatchReport]) -> None:
         known = batches if self.last_batch is None else (self.last_batch, *batches)

@@ -182,8 +182,10 @@ def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
     if recovered is not None:
         seconds = recovered - struck.at
         within = seconds <= target
-    elif end - struck.at > target and _rows_within(run, struck.at, target) >= 1:
+    elif end - struck.at > target:
         within = False
+    if not within and _rows_within(run, struck.at, target) < 1:
+        seconds, within = NoData("nothing arrived that could show it"), None
     return Recovery(
         at=struck.at,
         loss=struck.loss,

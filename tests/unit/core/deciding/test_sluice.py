@@ -253,12 +253,13 @@ def test_an_outage_costs_more_where_a_higher_load_is_remembered() -> None:
     assert SLUICE(replace(calm, history=busy)).executors > SLUICE(calm).executors
 
 
-def test_the_way_with_the_shorter_outage_is_taken() -> None:
-    slow = Downtimes()
-    for _ in range(5):
+def test_the_way_with_the_shorter_outage_is_taken_when_live_ones_were_seen_thrice() -> None:
+    slow, paths = Downtimes(), []
+    for _ in range(4):
         slow = slow.with_observation(Cause.RESCALE_LIVE, 300.0)
-    models = replace(MODELS, downtimes=slow)
-    assert SLUICE(steady(100_000, executors=2, models=models)).path is Path.RESTART
+        models = replace(MODELS, downtimes=slow)
+        paths.append(SLUICE(steady(100_000, executors=2, models=models)).path)
+    assert paths == [Path.LIVE, Path.LIVE, Path.RESTART, Path.RESTART]
 
 
 def test_a_long_batch_makes_a_failure_dearer_but_not_while_it_works_on_a_backlog() -> None:
