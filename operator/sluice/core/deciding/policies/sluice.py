@@ -225,21 +225,20 @@ class Sluice:
         since = case.situation.since_rescale
         if rescale.path is Path.RESTART and since is not None and since < self.payback:
             return f"the last rescale, {since:.0f} s ago, has not paid yet"
-        worth = self._worth(case, choice, rescale, executors)
-        if saved <= worth:
-            return f"an outage of {rescale.outage:.0f} s is worth {worth:.1f} executors"
-        return None
-
-    def _worth(self, case: Case, choice: Choice, rescale: Rescale, executors: int) -> float:
-        """So many executors saved, for as long as the others are expected to be enough, are as good as no rescale."""
         lasting = self.lasting * enough_for(case.situation, executors)
         worth = rescale.break_even(max(self.payback, lasting))
+        outage = f"an outage of {rescale.outage:.0f} s is worth"
+        if saved <= worth:
+            return f"{outage} {worth:.1f} executors"
         if rescale.path is Path.LIVE:
-            return worth
+            return None
         back = self._back(case, executors, choice.best.executors)
-        if isinstance(back, NoData):
-            return worth
-        return max(worth, self.returning * rescale.break_even(back))
+        worth = 0.0 if isinstance(back, NoData) else self.returning * rescale.break_even(back)
+        if saved <= worth:
+            return (
+                f"more are needed again in about {back:.0f} s, and {outage} {worth:.1f} until then"
+            )
+        return None
 
     def _back(self, case: Case, executors: int, most: int) -> Measured:
         """The seconds after which more than so many may be needed again, as it has been before."""
