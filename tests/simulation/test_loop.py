@@ -223,6 +223,14 @@ def test_a_failure_in_silence_is_not_judged_by_when_rows_come_again() -> None:
     assert isinstance(in_silence.seconds, NoData)
 
 
+def test_rows_that_waited_before_the_silence_are_to_be_recovered() -> None:
+    rates = np.zeros(7200)
+    rates[:1000] = 20_000
+    failure = Failure(at=1000, loss=Loss.DRIVER)
+    (found,) = judged(Trace(name="silent", rates=rates), failure).recoveries
+    assert found.within is False
+
+
 def test_a_job_that_lost_its_driver_in_silence_can_be_rescaled_before_rows_come_again() -> None:
     rates = np.zeros(7200)
     rates[:1800] = 2000

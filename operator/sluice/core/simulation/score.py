@@ -184,8 +184,8 @@ def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
         within = seconds <= target
     elif end - struck.at > target:
         within = False
-    if not within and _rows_within(run, struck.at, target) < 1:
-        seconds, within = NoData("nothing arrived that could show it"), None
+    if not within and _rows_by(run, struck.at, target) < 1:
+        seconds, within = NoData("nothing waited or arrived that could show it"), None
     return Recovery(
         at=struck.at,
         loss=struck.loss,
@@ -197,8 +197,11 @@ def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
     )
 
 
-def _rows_within(run: Run, at: float, seconds: float) -> float:
-    return float(run.scenario.trace.rates[int(at) : int(at + seconds)].sum())
+def _rows_by(run: Run, at: float, seconds: float) -> float:
+    """The rows that wait at a moment, and those that arrive in so many seconds after it."""
+    committed = max((batch.upto for batch in run.batches if batch.end <= at), default=0.0)
+    arrived = run.arrivals.rows[min(int(at + seconds), len(run.arrivals.rows) - 1)]
+    return float(arrived) - committed
 
 
 def _recovered_at(run: Run, at: float) -> float | None:
