@@ -30,6 +30,11 @@ class Decided:
         """Whether the job is to have more executors than before."""
         return self.decision.executors > self.before
 
+    @property
+    def changes(self) -> bool:
+        """Whether the job is to have another number of executors than before."""
+        return self.decision.executors != self.before
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
@@ -81,6 +86,9 @@ def newly_chosen(
         return chosen
     if _allowed(job, decided.decision.executors) == wanted_executors(job, chosen):
         return chosen
+    if chosen is None and not decided.changes:
+        # It keeps what the owner had declared by then: what is declared now holds until a decision changes it.
+        return None
     return Chosen(
         executors=decided.decision.executors,
         decision=decided.id,

@@ -1,11 +1,13 @@
 """The conditions of the spec: can it be carried out, is all of it acted upon, and does it apply to what runs."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sluice.core import checkpoints, resizing
 from sluice.core.application import StreamJob
 from sluice.core.asking import ALLOW_MIGRATION, RETRY, in_vain
 from sluice.core.changes import ChangeClass
+from sluice.core.chosen import wanted_executors
 from sluice.core.conditions import Claim, Condition, fails, holds, unknown
 from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.news import told_of_rollback
@@ -65,7 +67,7 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
         case ChangeClass.NONE:
             return holds(kind, "UpToDate", "The driver was started with this spec.")
         case ChangeClass.LIVE:
-            return _live(record.resize, verdict, seen)
+            return _live(job, verdict, seen)
         case ChangeClass.RESTART:
             waits = f" {told_of_crowd(seen)}" if verdict.held_back else ""
             message = f"A new driver is needed: {change} changed.{waits}"
@@ -89,11 +91,26 @@ def _told_of_move(job: StreamJob, record: Record) -> str:
     return f"{told}. {in_vain(ALLOW_MIGRATION, allowed, f'{place!r} does')}"
 
 
-def _live(resize: Resize | None, verdict: Verdict, seen: Observed) -> Claim:
-    kind, change = Condition.SPEC_APPLIED, verdict.record.change
-    if resize is not None and _is_resizing(resize, seen):
-        return fails(kind, *_told_of_resize(resize, verdict, seen))
-    return holds(kind, "Live", f"Taken by the running driver: {change}.")
+def _live(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
+    kind, record = Condition.SPEC_APPLIED, verdict.record
+    if record.resize is not None and _is_resizing(record.resize, seen):
+        return fails(kind, *_told_of_resize(record.resize, verdict, seen))
+    return holds(kind, "Live", _told_of_live(job, record))
+
+
+def _told_of_live(job: StreamJob, record: Record) -> str:
+    """What the running driver has taken, and what of it waits for the owner's own number to be in force again."""
+    change, initial = record.change, "executors.initial"
+    wanted = wanted_executors(job, record.chosen)
+    if wanted == job.executors.initial or initial not in change.fields:
+        return f"Taken by the running driver: {change}."
+    others = replace(change, fields=tuple(field for field in change.fields if field != initial))
+    taken = f"Taken by the running driver: {others}. " if others.fields else ""
+    return (
+        f"{taken}spec.{initial}: {job.executors.initial} is not followed in mode {job.scaling.mode}, where decisions "
+        f"choose the executors, at present {wanted}; spec.executors.min and max are followed at once, and in mode "
+        "Observe this field is, too."
+    )
 
 
 def _is_resizing(resize: Resize, seen: Observed) -> bool:

@@ -61,11 +61,11 @@ class Tally:
         decision = decided.decision
         if decision.veto is not None:
             self.decisions["kept", decision.veto.guard] += 1
-        elif decision.executors == decided.before:
-            self.decisions["held", ""] += 1
-        else:
+        elif decided.changes:
             self.decisions["changed", ""] += 1
-        if decision.executors != decided.before:
+        else:
+            self.decisions["held", ""] += 1
+        if decided.changes:
             self.rescales[decision.path] += 1
 
 
@@ -158,7 +158,7 @@ class Course:
 
     def _is_under_way(self, record: Record) -> bool:
         """Whether the newest decision has not reached the job's record yet."""
-        if self.decided is None or self.decided.decision.executors == self.decided.before:
+        if self.decided is None or not self.decided.changes:
             return False
         return record.chosen is None or record.chosen.at < self.decided.at
 

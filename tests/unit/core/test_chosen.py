@@ -19,10 +19,12 @@ AUTO = job(scaling={"mode": "Auto"})
 LATER = NOW + timedelta(seconds=60)
 
 
-def decided(executors: int, *, after: float = 0.0, path: Path = Path.LIVE) -> Decided:
+def decided(
+    executors: int, *, before: int = 2, after: float = 0.0, path: Path = Path.LIVE
+) -> Decided:
     at = NOW + timedelta(seconds=after)
     decision = Decision(wanted=executors, executors=executors, reason="more load", path=path)
-    return Decided(id=f"{at:%H%M%S}", at=at, before=2, incarnation=1, decision=decision)
+    return Decided(id=f"{at:%H%M%S}", at=at, before=before, incarnation=1, decision=decision)
 
 
 def chosen(executors: int, path: Path = Path.LIVE) -> Chosen:
@@ -35,6 +37,13 @@ def test_what_the_owner_declares_holds_until_something_else_is_chosen() -> None:
     assert wanted_executors(AUTO, None) == 2
     assert newly_chosen(AUTO, None, decided(2), NOW) is None
     assert wanted_executors(AUTO, chosen(5)) == 5
+
+
+def test_a_decision_that_kept_what_was_declared_before_does_not_undo_what_the_owner_declares_now() -> (
+    None
+):
+    assert newly_chosen(AUTO, None, decided(1, before=1), NOW) is None
+    assert newly_chosen(AUTO, None, decided(1, before=2), NOW) is not None
 
 
 @pytest.mark.parametrize("mode", ["Off", "Observe"])

@@ -10,6 +10,7 @@ import pytest
 from sluice.core import lifecycle, reporting, specclaims, steps
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
+from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
 from sluice.core.news import News, news
 from sluice.core.observations import (
@@ -322,6 +323,33 @@ def test_a_pending_change_says_what_it_takes(
     told = reporting.conditions_of(JOB, verdict, running(), holder=None, now=NOW)
     claim = next(claim for claim in told if claim.type is Condition.SPEC_APPLIED)
     assert (claim.status, claim.reason) == (status, reason)
+
+
+@pytest.mark.parametrize(
+    ("mode", "fields", "message"),
+    [
+        ("Off", ("initial",), "Taken by the running driver: spec.executors.initial."),
+        (
+            "Auto",
+            ("initial", "max"),
+            "Taken by the running driver: spec.executors.max. spec.executors.initial: 3 is not followed in mode Auto, "
+            "where decisions choose the executors, at present 5; spec.executors.min and max are followed at once, and "
+            "in mode Observe this field is, too.",
+        ),
+    ],
+)
+def test_a_number_of_executors_that_is_not_followed_is_not_called_taken(
+    mode: str, fields: tuple[str, ...], message: str
+) -> None:
+    scaled = job(scaling={"mode": mode}, executors={"min": 1, "max": 8, "initial": 3})
+    chosen = Chosen(executors=5, decision="20260301T120000Z", at=NOW, reason="load")
+    change = Change(kind=ChangeClass.LIVE, fields=tuple(f"executors.{field}" for field in fields))
+    verdict = steps.Verdict(
+        step=steps.WAIT,
+        record=replace(STARTED, change=change, chosen=chosen),
+        phase=Phase.RUNNING,
+    )
+    assert specclaims.applied(scaled, verdict, running()).message == message
 
 
 PARTITIONS = "spark.sql.shuffle.partitions"
