@@ -119,6 +119,10 @@ def _blackout(**blackout: Any) -> Json:
     return {"scaling": {"blackouts": [{"start": "08:00", "end": "09:00", **blackout}]}}
 
 
+def _event(**event: Any) -> Json:
+    return {"scaling": {"calendar": [{"name": "sale", **event}]}}
+
+
 _SIZES = (
     _server(
         "max is not less than min",
@@ -355,10 +359,23 @@ _OBJECTIVES = (
         _drills(windows=[{"start": "8:00", "end": "09:00"}]),
         *("spec.recovery.drills.windows[0].start", "8:00", "write HH:MM, for example 08:30"),
     ),
+    *(
+        _operator(
+            f"a window for drills is in no time zone {zone}",
+            _drills(windows=[{"start": "08:00", "end": "09:00", "timeZone": zone}]),
+            *("spec.recovery.drills.windows[0].timeZone", zone, "Europe/Berlin"),
+        )
+        for zone in ("Europe/Atlantis", "Europe")
+    ),
     _operator(
-        "a window for drills is in a time zone that exists",
-        _drills(windows=[{"start": "08:00", "end": "09:00", "timeZone": "Europe/Atlantis"}]),
-        *("spec.recovery.drills.windows[0].timeZone", "Europe/Atlantis", "Europe/Berlin"),
+        "a blackout is in a time zone, not in a part of the world",
+        _blackout(timeZone="US"),
+        *("spec.scaling.blackouts[0].timeZone", "US", "Europe/Berlin"),
+    ),
+    _operator(
+        "an event ends before time does",
+        _event(start="9999-12-31T23:00:00Z", duration="24h"),
+        *("spec.scaling.calendar[0].start", "9999-12-31T23:00:00Z", "out of range"),
     ),
     _server(
         "an alternate is worth something",
@@ -704,6 +721,16 @@ _TEMPLATES = (
         "a volume does not take the name of ours",
         {"volumes": [{"name": "conf", "emptyDir": {}}]},
         *("volumes[0].name", "conf", "choose another name"),
+    ),
+    _pod(
+        "a volume's name is a text",
+        {"volumes": [{"name": ["logs"], "emptyDir": {}}]},
+        *("volumes[0].name", "must be a text or a number"),
+    ),
+    _pod(
+        "the name of a variable is a text",
+        {"containers": [{"name": "driver", "env": [{"name": {"a": "b"}, "value": "1"}]}]},
+        *("containers[0].env[0].name", "must be a text or a number"),
     ),
     _pod(
         "a pod is not root",

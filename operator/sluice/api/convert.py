@@ -7,13 +7,12 @@ a rule existed, the insides of pod templates, and combinations that a rule over 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import ValidationError
 
 from sluice.api.v1alpha1.application import Application as ApiApplication
 from sluice.api.v1alpha1.application import Pod
-from sluice.api.v1alpha1.objectives import Recovery, Slo
+from sluice.api.v1alpha1.objectives import CalendarEvent, Recovery, Slo
 from sluice.api.v1alpha1.objectives import Scaling as ApiScaling
 from sluice.api.v1alpha1.objectives import Window as ApiWindow
 from sluice.api.v1alpha1.profiling import Profiling as ApiProfiling
@@ -39,11 +38,11 @@ from sluice.core.deciding.situation import Mode
 from sluice.core.drilling import records
 from sluice.core.drilling.records import Drills, Victim
 from sluice.core.forecasting.calendar import Event
-from sluice.core.objectives.budget import SLICE, Objective
+from sluice.core.objectives.budget import Objective, window_of
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.podsecurity import template_problems
 from sluice.core.quantities import MEBIBYTE, Bytes, Millicores
-from sluice.core.windows import Window
+from sluice.core.windows import Window, time_zone
 from sluice.errors import InvalidSpec, Problem
 
 _VARIABLE_SOURCES = frozenset(
@@ -246,8 +245,7 @@ def _collapsed(path: str) -> str:
 def _objective(slo: Slo | None) -> Objective | None:
     if slo is None:
         return None
-    # A window shorter than a minute holds no whole slice.
-    window = max(SLICE, quantities.duration(slo.window))
+    window = window_of(quantities.duration(slo.window))
     return Objective(share=slo.objective, window=window, gaps=Gaps(slo.gaps))
 
 
@@ -294,7 +292,7 @@ def _scaling(declared: ApiScaling) -> Scaling:
         calendar=tuple(
             Event(
                 start=datetime.fromisoformat(event.start),
-                end=datetime.fromisoformat(event.start) + quantities.duration(event.duration),
+                end=_end_of(event),
                 factor=event.factor,
                 added=event.added,
                 every=None if event.every is None else quantities.duration(event.every),
@@ -304,12 +302,16 @@ def _scaling(declared: ApiScaling) -> Scaling:
     )
 
 
+def _end_of(event: CalendarEvent) -> datetime:
+    return datetime.fromisoformat(event.start) + quantities.duration(event.duration)
+
+
 def _calendar_problems(declared: ApiScaling) -> Iterator[Problem]:
-    """Moments that have the form of one, and are none: 31 June."""
+    """Moments that have the form of one, and are none: 31 June, or the last hour of 9999 and a day more."""
     for index, event in enumerate(declared.calendar):
         try:
-            datetime.fromisoformat(event.start)
-        except ValueError as error:
+            _end_of(event)
+        except (ValueError, OverflowError) as error:
             yield Problem(f"spec.scaling.calendar[{index}].start", event.start, str(error))
 
 
@@ -321,8 +323,8 @@ def _window_problems(spec: StreamJobSpec) -> Iterator[Problem]:
     for group, windows in groups.items():
         for index, window in enumerate(windows):
             try:
-                ZoneInfo(window.time_zone)
-            except (ZoneInfoNotFoundError, ValueError):
+                time_zone(window.time_zone)
+            except ValueError:
                 path = f"{group}[{index}].timeZone"
                 yield Problem(path, window.time_zone, "unknown; write it as Europe/Berlin, or UTC")
 

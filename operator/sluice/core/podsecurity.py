@@ -20,6 +20,8 @@ _ALLOWED_VOLUMES = frozenset(
 _HOST_FLAGS = ("hostNetwork", "hostPID", "hostIPC")
 _LISTS = ("containers", "initContainers", "volumes", "tolerations", "imagePullSecrets")
 _LISTS_OF_CONTAINERS = ("env", "envFrom", "ports", "volumeMounts")
+_KEYS = frozenset(("name", "mountPath", "containerPort"))
+"""By which the items of these lists are told apart."""
 _OURS = {
     "serviceAccountName": "the operator makes one service account for each job; remove it",
     "serviceAccount": "the operator makes one service account for each job; remove it",
@@ -87,6 +89,11 @@ def _list_problems(parent: Json, path: str, names: Sequence[str]) -> Iterator[Pr
         for index, item in enumerate(value):
             if not isinstance(item, Mapping):
                 yield Problem(f"{path}.{name}[{index}]", item, "must be an object")
+                continue
+            for key in sorted(_KEYS & item.keys()):
+                if not isinstance(item[key], str | int):
+                    where = f"{path}.{name}[{index}].{key}"
+                    yield Problem(where, _shown(item[key]), "must be a text or a number")
 
 
 def _object_problems(parent: Json, path: str, names: Sequence[str]) -> Iterator[Problem]:
@@ -146,9 +153,10 @@ def _context_problems(context: object, path: str) -> Iterator[Problem]:
 
 def _volume_problems(volumes: Sequence[Json], path: str) -> Iterator[Problem]:
     for index, volume in enumerate(volumes):
-        if volume.get("name") in _OUR_VOLUMES:
+        name = str(volume.get("name"))
+        if name in _OUR_VOLUMES:
             remedy = "the operator has a volume of that name; choose another name"
-            yield Problem(f"{path}[{index}].name", volume["name"], remedy)
+            yield Problem(f"{path}[{index}].name", name, remedy)
         for kind in sorted(volume.keys() - {"name"} - _ALLOWED_VOLUMES):
             allowed = ", ".join(sorted(_ALLOWED_VOLUMES))
             yield Problem(f"{path}[{index}].{kind}", volume.get("name"), f"use one of {allowed}")

@@ -7,6 +7,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
+def time_zone(name: str) -> ZoneInfo:
+    """The time zone of a name. Raises ValueError."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        # OSError: "US" and "Europe" are directories of zones.
+        raise ValueError(
+            f"time zone {name!r} is unknown: write it as Europe/Berlin, or UTC"
+        ) from error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A daily window in local time; it begins on the given days, or on every day.
@@ -23,12 +34,7 @@ class Window:
         unknown = self.days - frozenset(DAYS)
         if unknown:
             raise ValueError(f"days {sorted(unknown)}: write them as {', '.join(DAYS)}")
-        try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise ValueError(
-                f"time zone {self.time_zone!r} is unknown: write it as Europe/Berlin, or UTC"
-            ) from error
+        time_zone(self.time_zone)
 
     def covers(self, at: float) -> bool:
         """Whether a moment, in seconds since 1970, is in the window."""

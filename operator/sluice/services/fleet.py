@@ -7,6 +7,7 @@ There can be thousands of jobs, so each spec is kept once, as it was understood:
 the API server sent, and so has the driver that was made from it.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -16,11 +17,13 @@ from sluice.core.application import Checkpoint, JobKey, StreamJob
 from sluice.core.claims import Claimant, Claims
 from sluice.core.observations import DriverPod, ExecutorPod, LostExecutor, WaitingExecutor
 from sluice.core.record import Record
-from sluice.errors import InvalidSpec
+from sluice.errors import InvalidSpec, Problem
 from sluice.manifests import names, reading
 from sluice.manifests.interning import interned
 from sluice.manifests.reading import asks_the_same, is_older
 from sluice.manifests.status import read_record
+
+log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 Told = TypeVar("Told")
@@ -198,6 +201,11 @@ class Fleet:
                 known = convert.streamjob(resource)
             except InvalidSpec as error:
                 known = error.with_traceback(None)
+            except Exception as error:
+                # A mistake of ours: it must not keep the operator from all other jobs.
+                log.exception("the spec of %s cannot be read", key)
+                problem = Problem("spec", None, f"cannot be read: {error!r}; please report this")
+                known = InvalidSpec([problem])
             self._declared[key] = known
         if isinstance(known, StreamJob):
             resource["spec"] = known.document

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sluice.api import convert
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.record import Record
 from sluice.errors import InvalidSpec
@@ -41,6 +42,20 @@ def executor(number: int, **changes: Any) -> dict[str, Any]:
 def holder(fleet: Fleet, name: str) -> JobKey | None:
     """Who else has the checkpoint of a job that has not started."""
     return fleet.claim(job(name, checkpoint=SHARED), Record())
+
+
+def test_a_spec_over_which_we_stumble_is_that_jobs_own_trouble(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stumble(_: object) -> StreamJob:
+        raise KeyError("no such thing")
+
+    monkeypatch.setattr(convert, "streamjob", stumble)
+    fleet = Fleet()
+    fleet.see_job(resource())
+    declared = fleet.declared(KEY)
+    assert isinstance(declared, InvalidSpec)
+    assert "KeyError('no such thing'); please report this" in str(declared)
 
 
 def test_an_older_version_of_a_job_changes_nothing() -> None:

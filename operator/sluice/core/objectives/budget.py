@@ -9,6 +9,14 @@ from sluice.core.series import Measured, NoData
 SLICE = timedelta(minutes=1)
 """The slice that objectives are judged by; the recording rules use the same."""
 
+LONGEST = timedelta(days=3650)
+"""No metrics are kept for longer, and a metrics' server refuses what it cannot count in nanoseconds."""
+
+
+def window_of(declared: timedelta) -> timedelta:
+    """The window that is counted for a declared one: it holds a slice, and can be asked for."""
+    return min(max(declared, SLICE), LONGEST)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
