@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey
 from sluice.core.measurement import NOT_CONFIGURED, NOT_YET_ASKED, Measurement, Unmeasured
+from sluice.core.objectives.budget import window_of
 from sluice.core.quantities import duration
 from sluice.errors import MetricsUnavailable
 from sluice.ports import Clock, Labelled, Metrics
@@ -117,7 +118,7 @@ class Measuring:
 
 def _window(text: str) -> timedelta:
     try:
-        return duration(text)
+        return window_of(duration(text))
     except ValueError:
         # Stored under other rules; the job's spec is told to be invalid, and this number is not shown.
         return timedelta(days=28)

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from sluice.core.application import JobKey
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
 from sluice.ports import Labelled
@@ -33,19 +35,19 @@ ANSWERS = {
 }
 
 
-def fleet() -> Fleet:
-    """shop/clicks with an objective over an hour, and a job without any."""
+def fleet(window: str = "1h") -> Fleet:
+    """shop/clicks with an objective over a window, and a job without any."""
     whole = Fleet()
-    whole.see_job(resource(slo={"window": "1h"}))
+    whole.see_job(resource(slo={"window": window}))
     whole.see_job(resource("views"))
     return whole
 
 
 async def asked(
-    metrics: MemoryMetrics, namespaces: tuple[str, ...] = ()
+    metrics: MemoryMetrics, namespaces: tuple[str, ...] = (), window: str = "1h"
 ) -> Measurement | Unmeasured:
     """What is known of shop/clicks after one round."""
-    measuring = Measuring(metrics, fleet(), FixedClock(), namespaces=namespaces)
+    measuring = Measuring(metrics, fleet(window), FixedClock(), namespaces=namespaces)
     await measuring.ask(metrics)
     return measuring.of(CLICKS)
 
@@ -66,6 +68,19 @@ async def test_minutes_are_counted_over_each_jobs_own_window() -> None:
     windows = [query for query in metrics.asked if "sum_over_time" in query]
     assert len(windows) == 1
     assert "[3600s]" in windows[0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "seconds"), [("400ms", "60"), ("200000d", "315360000"), ("999999d", "315360000")]
+)
+async def test_no_jobs_window_makes_a_question_that_is_refused_for_all_jobs(
+    declared: str, seconds: str
+) -> None:
+    metrics = MemoryMetrics(ANSWERS)
+    await asked(metrics, window=declared)
+    windows = [query for query in metrics.asked if "sum_over_time" in query]
+    assert len(windows) == 1
+    assert f"[{seconds}s]" in windows[0]
 
 
 async def test_an_operator_of_some_namespaces_asks_about_these_alone() -> None:
