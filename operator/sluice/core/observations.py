@@ -81,8 +81,8 @@ class DriverPod:
 
     @property
     def is_over(self) -> bool:
-        """Whether the driver's process has ended for good."""
-        return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+        """Whether the driver's process has ended for good: no container is restarted, but others may go on beside it."""
+        return self.ended is not None or self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
     @property
     def is_up(self) -> bool:

@@ -57,9 +57,11 @@ def job_of(pod: Json) -> str | None:
 
 
 def is_running(pod: Json) -> bool:
-    """Whether a pod runs and is not about to go."""
+    """Whether an executor's pod runs and is not about to go; what runs beside an executor may outlive it."""
+    status = pod.get("status", {})
     return (
-        pod.get("status", {}).get("phase") == "Running"
+        status.get("phase") == "Running"
+        and "terminated" not in _container(status, names.EXECUTOR).get("state", {})
         and "deletionTimestamp" not in pod["metadata"]
     )
 

@@ -10,6 +10,7 @@ from sluice.core.observations import DriverPod, PodPhase, Termination
 from sluice.manifests import reading
 from sluice.manifests.pods import driver_pod
 from tests.support.jobs import job
+from tests.support.pods import executor
 
 STARTED = "2026-03-01T11:59:00Z"
 ENDED = "2026-03-01T12:00:00Z"
@@ -159,6 +160,26 @@ def test_a_driver_that_ended_tells_when_it_had_started() -> None:
     seen = read(pod(phase="Failed", containerStatuses=state(terminated=terminated)))
     assert seen.is_over
     assert seen.started == datetime(2026, 3, 1, 11, 59, tzinfo=UTC)
+
+
+def test_a_driver_is_over_when_its_own_container_is_whatever_goes_on_beside_it() -> None:
+    terminated = {"exitCode": 1, "startedAt": STARTED, "finishedAt": ENDED}
+    seen = read(pod(phase="Running", containerStatuses=state(terminated=terminated)))
+    assert seen.is_over
+    assert not seen.is_up
+    # What ended beside it is not the driver.
+    others = [{"name": "proxy", "state": {"terminated": terminated}}]
+    running = [*others, {"name": "driver", "state": {"running": {"startedAt": STARTED}}}]
+    assert read(pod(phase="Running", containerStatuses=running)).is_up
+
+
+def test_an_executor_runs_as_long_as_its_own_container_does() -> None:
+    stored = executor("clicks", "exec-1")
+    assert reading.is_running(stored)
+    ended = {"terminated": {"exitCode": 0}}
+    beside = {"name": "beside", "state": {"running": {"startedAt": STARTED}}}
+    stored["status"]["containerStatuses"] = [beside, {"name": "executor", "state": ended}]
+    assert not reading.is_running(stored)
 
 
 def test_a_pod_that_was_told_to_go_is_leaving() -> None:
