@@ -495,6 +495,14 @@ _PLACES = (
     ),
     *(
         _server(
+            f"one checkpoint has one name, not {uri}",
+            _claimless(uri=uri),
+            *("spec.checkpoint.uri", uri, "must not contain // within its path; write one /"),
+        )
+        for uri in ("s3a://bucket//a", "hdfs://names:8020/a///b/")
+    ),
+    *(
+        _server(
             f"a checkpoint is not at {uri}",
             _claimless(uri=uri),
             *("spec.checkpoint.uri", uri, "write for example s3a://bucket/directory", "abfss"),

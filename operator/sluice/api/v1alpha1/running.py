@@ -1,5 +1,6 @@
 """How much a job may use and how it is kept alive: executors, checkpoint, sources, restarts."""
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -112,6 +113,21 @@ def _without_dots(field: str) -> Rule:
     )
 
 
+_EMPTY_PART = "[^:/]/{2,}[^/]"
+
+
+def _without_empty_parts(field: str) -> Rule:
+    """No `//` within a place: Hadoop reads it as `/`, and to us it would be another place."""
+    remedy = "must not contain // within its path; write one /"
+    return Rule(
+        field=field,
+        cel=f"!has(self.{field}) || !self.{field}.matches('{_EMPTY_PART}')",
+        message=f"'\\'' + self.{field} + '\\' {remedy}'",
+        check=lambda model: re.search(_EMPTY_PART, getattr(model, field) or "") is None,
+        told=lambda model: f"'{getattr(model, field)}' {remedy}",
+    )
+
+
 class Checkpoint(Model):
     """Where offsets and state are kept. Each job needs a place of its own; moving it is a migration."""
 
@@ -161,6 +177,7 @@ class Checkpoint(Model):
         ),
         _without_dots("path"),
         _without_dots("uri"),
+        _without_empty_parts("uri"),
     )
 
 
