@@ -71,7 +71,8 @@ class Executors(Model):
         ge=1,
         le=10000,
         description="Executors at the start, and as long as nothing scales the job. Default: min. "
-        "`kubectl scale` writes this field; a running driver takes a change live.",
+        "`kubectl scale` writes this field, and a HorizontalPodAutoscaler needs it to be there; a running driver takes "
+        "a change live.",
     )
     cores: int = Field(1, ge=1, le=256, description="Task slots of each executor.")
     memory: Memory = Field(
