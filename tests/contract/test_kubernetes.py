@@ -1,5 +1,6 @@
 """What the adapter sends to an API server, and what it makes of its answers."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sluice.errors import (
     SluiceError,
 )
 from sluice.manifests.pods import resized
-from sluice.ports import CONFIG_MAPS, NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
+from sluice.ports import CONFIG_MAPS, LEASES, NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
 from tests.support.http import CUT_OFF, Answer, Server, telling
 
 POD = {"metadata": {"namespace": "shop", "name": "clicks"}}
@@ -134,6 +135,19 @@ async def test_an_unreachable_server_is_told_with_what_was_attempted() -> None:
     told = str(caught.value)
     assert told.startswith("POST /api/v1/namespaces/shop/pods: ClientConnectorError: ")
     assert f"127.0.0.1:{server.port}" in told
+
+
+async def test_a_lease_is_asked_for_while_all_others_wait_for_their_turns() -> None:
+    never = Answer(200, after=60)
+    async with Server(never) as server, client(server, connections=1) as cluster:
+        waiting = [asyncio.create_task(cluster.get(PODS, "shop", name)) for name in "ab"]
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        await cluster.get(LEASES, "home", "operator")
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+    assert [request.path.rpartition("/")[2] for request in server.requests] == ["a", "operator"]
 
 
 async def test_a_server_behind_a_path_is_asked_below_it() -> None:

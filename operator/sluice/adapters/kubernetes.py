@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Self
 
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
@@ -18,7 +19,7 @@ from sluice.errors import (
     NotFound,
     Problem,
 )
-from sluice.ports import PODS, Json, Resource
+from sluice.ports import LEASES, PODS, Json, Resource
 
 FIELD_MANAGER = "sluice"
 
@@ -75,7 +76,7 @@ class KubernetesCluster:
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
         """Read an object live. Raises NotFound."""
-        return await self._call("GET", _path(resource, namespace, name))
+        return await self._call("GET", resource, namespace, name)
 
     async def each(
         self,
@@ -90,7 +91,7 @@ class KubernetesCluster:
         query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields}
         headers = _METADATA_ONLY if metadata_only else _JSON
         while True:
-            page = await self._call("GET", _path(resource, namespace), query=query, headers=headers)
+            page = await self._call("GET", resource, namespace, query=query, headers=headers)
             # Of metadata alone, no object is null and not an empty list.
             for body in page["items"] or ():
                 yield body
@@ -102,31 +103,30 @@ class KubernetesCluster:
 
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object. Raises Conflict if one of that name exists."""
-        path = _path(resource, body["metadata"].get("namespace"))
-        return await self._call("POST", path, body=body, query={"fieldManager": FIELD_MANAGER})
+        namespace, query = body["metadata"].get("namespace"), {"fieldManager": FIELD_MANAGER}
+        return await self._call("POST", resource, namespace, body=body, query=query)
 
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object of the same resourceVersion."""
-        metadata = body["metadata"]
-        path = _path(resource, metadata.get("namespace"), metadata["name"])
-        return await self._call("PUT", path, body=body, query={"fieldManager": FIELD_MANAGER})
+        query = {"fieldManager": FIELD_MANAGER}
+        return await self._call("PUT", resource, *_place(body), body=body, query=query)
 
     async def apply(
         self, resource: Resource, body: Mapping[str, Any], *, subresource: str = ""
     ) -> Json:
         """Apply an object, or one of its subresources, as the owner of the fields that it names."""
-        metadata = body["metadata"]
-        path = _path(resource, metadata.get("namespace"), metadata["name"], subresource)
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-        return await self._call("PATCH", path, body=body, query=query, headers=_APPLY)
+        place, query = _place(body), {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self._call(
+            "PATCH", resource, *place, subresource, body=body, query=query, headers=_APPLY
+        )
 
     async def resize(self, body: Mapping[str, Any]) -> Json:
         """Change the resources of the containers that a body names, while they run."""
-        metadata = body["metadata"]
-        path = _path(PODS, metadata["namespace"], metadata["name"], "resize")
-        query = {"fieldManager": FIELD_MANAGER}
+        place, query = _place(body), {"fieldManager": FIELD_MANAGER}
         try:
-            return await self._call("PATCH", path, body=body, query=query, headers=_STRATEGIC)
+            return await self._call(
+                "PATCH", PODS, *place, "resize", body=body, query=query, headers=_STRATEGIC
+            )
         except NotFound as error:
             if _NO_SUCH_PATH not in str(error):
                 raise
@@ -141,27 +141,30 @@ class KubernetesCluster:
         if by_force:
             body["gracePeriodSeconds"] = 0
         try:
-            await self._call("DELETE", _path(resource, namespace, name), body=body)
+            await self._call("DELETE", resource, namespace, name, body=body)
         except (NotFound, Conflict):
             return
 
     async def _call(
         self,
         method: str,
-        path: str,
+        resource: Resource,
+        namespace: str | None,
+        name: str = "",
+        subresource: str = "",
         *,
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] = _JSON,
     ) -> Json:
-        sent = dict(headers)
+        path, sent = _path(resource, namespace, name, subresource), dict(headers)
         token = self._credentials.bearer()
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         content = json.dumps(body, separators=(",", ":")).encode() if body is not None else None
         try:
             async with (
-                self._turns,
+                self._turn(resource),
                 self._session.request(
                     method,
                     f"{self._server}{path}",
@@ -181,8 +184,20 @@ class KubernetesCluster:
             raise ClusterUnavailable(f"{method} {path}: {why(error)}") from error
         return answered
 
+    def _turn(self, resource: Resource) -> AbstractAsyncContextManager[None]:
+        """The turn of a request. Leases wait for none: who leads must say so in time, however long others wait for a
+        webhook of admission.
+        """
+        return nullcontext() if resource == LEASES else self._turns
 
-def _path(resource: Resource, namespace: str | None, name: str = "", subresource: str = "") -> str:
+
+def _place(body: Mapping[str, Any]) -> tuple[str | None, str]:
+    """The namespace and the name of an object."""
+    metadata = body["metadata"]
+    return metadata.get("namespace"), metadata["name"]
+
+
+def _path(resource: Resource, namespace: str | None, name: str, subresource: str) -> str:
     scope = f"/namespaces/{namespace}" if namespace else ""
     return "/".join(filter(None, (f"{resource.root}{scope}/{resource.plural}", name, subresource)))
 
