@@ -52,7 +52,10 @@ def _tried(job: StreamJob, record: Record, failure: Failure, now: datetime) -> R
     """What the failure means for the trial of a new spec; going back to the last good one waits for nothing."""
     before = record.proving
     rollback = Rollback(
-        generation=job.generation, why=failure.message, incarnation=failure.incarnation
+        generation=job.generation,
+        why=failure.message,
+        incarnation=failure.incarnation,
+        fingerprint=job.fingerprint,
     )
     if failure.reason in _HINDRANCES:
         after = before.hindered(job, rollback, now)

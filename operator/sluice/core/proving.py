@@ -41,16 +41,24 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollback:
-    """The generation that was given up, why, and the incarnation of its last driver; 0 is not known."""
+    """The generation that was given up, why, the incarnation of its last driver (0 is not known), and its fingerprint.
+
+    Releases that let each change try the spec anew stored no fingerprint.
+    """
 
     generation: int
     why: str
     incarnation: int = 0
+    fingerprint: str = ""
 
     @property
     def retry(self) -> str:
         """The value of the annotation `asking.RETRY` that asks for another try."""
         return str(self.incarnation)
+
+    def is_of(self, job: StreamJob) -> bool:
+        """Whether what is declared differs from what was given up in nothing that needs a driver."""
+        return job.generation == self.generation or job.fingerprint == self.fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +74,15 @@ class Proving:
         return self.rollback is not None and self.rollback.generation == generation
 
     def retried(self, job: StreamJob) -> "Proving":
-        """Nothing was given up if a person asks for another try."""
+        """Nothing was given up if a person asks for another try; other executors or bounds of an SLO ask for none."""
         rollback = self.rollback
-        if rollback is None or rollback.generation != job.generation:
+        if rollback is None or not rollback.is_of(job):
             return self
-        return Proving(good=self.good) if job.retry == rollback.retry else self
+        if job.retry == rollback.retry:
+            return Proving(good=self.good)
+        if rollback.generation == job.generation:
+            return self
+        return replace(self, rollback=replace(rollback, generation=job.generation))
 
     def started(self, job: StreamJob, now: datetime) -> "Proving":
         """A driver of this spec is about to start."""

@@ -151,7 +151,9 @@ class Record:
     def retried(self, job: StreamJob) -> "Record":
         """The spec that was given up, as one that is declared anew, if a person asks for another try."""
         proving = self.proving.retried(job)
-        return self if proving is self.proving else replace(self.forgiven(), proving=proving)
+        if proving is self.proving:
+            return self
+        return replace(self if proving.rollback else self.forgiven(), proving=proving)
 
     def inherits(self, checkpoint: str) -> bool:
         """Whether the last driver is known to be dead, so that the next one may have its Lease at once."""

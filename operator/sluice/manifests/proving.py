@@ -35,6 +35,7 @@ def told(proving: Proving) -> Json:
             "generation": rollback.generation,
             "reason": rollback.why,
             "incarnation": rollback.incarnation,
+            "fingerprint": rollback.fingerprint,
         },
     }
 
@@ -76,6 +77,7 @@ def _rollback(told: Mapping[str, Any]) -> Rollback | None:
         why=told.get("reason", ""),
         # Releases that tried no spec again stored none.
         incarnation=told.get("incarnation", 0),
+        fingerprint=told.get("fingerprint", ""),
     )
 
 

@@ -92,7 +92,7 @@ class LastGood:
             return False
         if isinstance(declared, InvalidSpec):
             return not self._has_driver(key)
-        return known.is_rolled_back(declared.generation)
+        return known.retried(declared).is_rolled_back(declared.generation)
 
     def _has_driver(self, key: JobKey) -> bool:
         """Whether a driver goes on. It is left alone while the spec is not valid: what it has taken live since its

@@ -95,7 +95,10 @@ def test_a_spec_is_given_up_after_two_failures_and_the_next_start_waits_for_noth
     assert once.proving.rollback is None
     twice = after_failures(changed(), 2)
     assert twice.proving.rollback == Rollback(
-        generation=5, why="exit code 1: boom", incarnation=twice.incarnation
+        generation=5,
+        why="exit code 1: boom",
+        incarnation=twice.incarnation,
+        fingerprint=changed().fingerprint,
     )
     assert twice.proving.good == GOOD
     back = replace(changed(), fingerprint=OLD.fingerprint)
@@ -283,7 +286,20 @@ def test_a_value_that_is_right_is_not_told_to_be_wrong() -> None:
 
 def test_a_try_of_another_generation_is_not_asked_for_again() -> None:
     record = after_failures(changed(), 2)
-    assert record.retried(replace(asked(record), generation=6)) == record
+    other = replace(asked(record), generation=6, fingerprint="of another spec")
+    assert record.retried(other) == record
+
+
+def test_a_change_of_what_needs_no_driver_tries_nothing_again() -> None:
+    record = after_failures(changed(), 2)
+    scaled = replace(changed(), generation=6, retry=None)
+    after = record.retried(scaled)
+    assert after.proving.is_rolled_back(6)
+    assert after.failures == record.failures
+    assert not record.retried(
+        replace(scaled, fingerprint="of a mended spec")
+    ).proving.is_rolled_back(6)
+    assert not after.retried(replace(asked(record), generation=6)).proving.is_rolled_back(6)
 
 
 def test_what_a_former_release_has_given_up_can_be_tried_again() -> None:

@@ -282,11 +282,11 @@ def test_what_is_known_of_specs_reads_back_and_a_rollback_to_nothing_does_not() 
     known = Proving(
         good=Good(generation=4, fingerprint="f", checkpoint="claim://shop/checkpoints/clicks"),
         trial=Trial(generation=6, since=NOW, failures=1),
-        rollback=Rollback(generation=5, why="it failed", incarnation=7),
+        rollback=Rollback(generation=5, why="it failed", incarnation=7, fingerprint="g"),
     )
     told = remembered(KEY, 6, Record(proving=known), Phase.RUNNING)
     assert read_record(told).proving == known
-    del told["proving"]["rollback"]["incarnation"]
+    del told["proving"]["rollback"]["incarnation"], told["proving"]["rollback"]["fingerprint"]
     assert read_record(told).proving.rollback == Rollback(generation=5, why="it failed")
     del told["proving"]["good"]
     assert read_record(told).proving == Proving()

@@ -176,6 +176,7 @@ class RollbackStatus(Model):
         0,
         description="Of its last driver: the value of the annotation sluice.dev/retry that asks for another try.",
     )
+    fingerprint: str = Field("", description="Of what it says that needs a new driver.")
 
 
 class ProvingStatus(Model):
