@@ -141,8 +141,7 @@ async def test_a_lease_is_asked_for_while_all_others_wait_for_their_turns() -> N
     never = Answer(200, after=60)
     async with Server(never) as server, client(server, connections=1) as cluster:
         waiting = [asyncio.create_task(cluster.get(PODS, "shop", name)) for name in "ab"]
-        while not server.requests:
-            await asyncio.sleep(0.01)
+        await server.was_asked.wait()
         await cluster.get(LEASES, "home", "operator")
         for task in waiting:
             task.cancel()

@@ -50,6 +50,7 @@ class Server:
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)
         self.requests: list[Asked] = []
+        self.was_asked = asyncio.Event()
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -83,6 +84,7 @@ class Server:
                 await request.read(),
             )
         )
+        self.was_asked.set()
         answer = self._answers.pop(0) if self._answers else Answer(200)
         await asyncio.sleep(answer.after)
         if answer is CUT_OFF:
