@@ -8,7 +8,7 @@ from sluice.console import profiling
 from sluice.core.profiling.records import Start
 from sluice.ports import STREAM_PROFILES
 from tests.console import resources
-from tests.console.serving import FakeCluster, refusal
+from tests.console.serving import Answer, FakeCluster, refusal
 from tests.console.test_commands import sluice
 from tests.support.jobs import job
 
@@ -128,12 +128,30 @@ def test_each_news_of_a_copy_is_told_once(
 ) -> None:
     cluster.stores(resources.healthy())
     waiting = ended("Pending", "AnotherProfile", "clicks-0 is older")
-    looks = [waiting, waiting, ended("Profiling"), ended("Profiling"), *[ended("Succeeded")] * 2]
+    looks = [waiting, waiting, ended("Profiling"), ended("Profiling"), ended("Succeeded")]
     monkeypatch.setattr(profiling, "EVERY", 0.0)
     monkeypatch.setattr(profiling, "look", lambda *_: looks.pop(0))
     done = sluice("profile", "clicks", "--wait")
     assert done.stdout.count("4 executors: Failed") == 1
     assert done.stdout.count("AnotherProfile: clicks-0 is older") == 1
+
+
+def test_a_cluster_that_is_away_for_a_while_does_not_end_the_wait(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.stores(resources.healthy())
+    away = refusal(503, "etcd is away")
+    answers = [Answer(ended("Profiling")), away, away, Answer(ended("Succeeded"))]
+
+    def answer_otherwise(_: float) -> None:
+        name = declared(cluster)["metadata"]["name"]
+        cluster.answers[f"{PROFILES}/{name}"] = answers.pop(0)
+
+    monkeypatch.setattr(profiling, "sleep", answer_otherwise)
+    done = sluice("profile", "clicks", "--executors", "1,4", "--wait")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1].endswith("may be higher")
+    assert not answers
 
 
 @pytest.mark.parametrize(

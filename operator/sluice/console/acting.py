@@ -145,9 +145,7 @@ def profile(
             click.echo(f"Follow it: {command.format('get')} -w")
             return Exit.FINE
         click.echo(f"It goes on without you; to end it: {command.format('delete')}")
-        for line in profiling.followed(*place, name):
-            click.echo(line)
-        ended = profiling.look(*place, name)
+        ended = profiling.followed(*place, name, click.echo)
         for line in profiling.table(ended):
             click.echo(line)
         if not profiling.is_fine(ended):

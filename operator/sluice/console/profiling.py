@@ -4,7 +4,7 @@ What follows is the StreamProfile's own: the operator goes on without this comma
 deleting it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from time import sleep
@@ -13,7 +13,7 @@ from typing import Any
 from sluice.api import convert
 from sluice.console import finding, words
 from sluice.console.cluster import Cluster, path_of
-from sluice.console.trouble import NotThere
+from sluice.console.trouble import NotThere, Unreachable
 from sluice.core.application import StreamJob
 from sluice.core.deciding.situation import Bounds
 from sluice.core.profiling import budget, planning
@@ -94,22 +94,33 @@ def _likely(job: StreamJob) -> tuple[int, ...]:
     return planning.scale_outs(Bounds(smallest=executors.minimum, largest=executors.maximum))
 
 
-def followed(cluster: Cluster, namespace: str, name: str) -> Iterator[str]:
-    """What happens to a profile until it ends, in lines."""
+def followed(cluster: Cluster, namespace: str, name: str, tell: Callable[[str], None]) -> Json:
+    """Follow a profile, and tell in lines what happens to it; the profile as it has ended."""
     told: dict[str, str] = {}
     while True:
-        status = look(cluster, namespace, name).get("status") or {}
-        for copy in status.get("copies", ()):
-            line = _copy_line(copy)
-            if told.get(copy["namespace"]) != line:
-                told[copy["namespace"]] = line
-                yield line
+        profile = _seen(cluster, namespace, name)
+        status = profile.get("status") or {}
+        for place, line in _news(status).items():
+            if told.get(place) != line:
+                told[place] = line
+                tell(line)
         if status.get("phase") in _ENDED:
-            return
-        if status.get("phase") == "Pending" and told.get("") != reason(status):
-            told[""] = reason(status)
-            yield told[""]
+            return profile
         sleep(EVERY)
+
+
+def _seen(cluster: Cluster, namespace: str, name: str) -> Json:
+    """The profile; a cluster that is away tells nothing of it."""
+    try:
+        return look(cluster, namespace, name)
+    except Unreachable:
+        return {}
+
+
+def _news(status: Mapping[str, Any]) -> dict[str, str]:
+    """What is worth a line: of each copy by its namespace, and of a profile that waits by none."""
+    lines = {copy["namespace"]: _copy_line(copy) for copy in status.get("copies", ())}
+    return lines | {"": reason(status)} if status.get("phase") == "Pending" else lines
 
 
 def look(cluster: Cluster, namespace: str, name: str) -> Json:
