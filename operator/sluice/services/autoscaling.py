@@ -85,6 +85,8 @@ class Autoscaler:
         self._profiled = profiled
         self._courses: dict[JobKey, Course] = {}
         self._begun: dict[JobKey, str] = {}
+        self._awaited: dict[JobKey, timedelta] = {}
+        """The interval after which the next decision of each job is due."""
         self.queue: WorkQueue[JobKey] = WorkQueue(self._decide, fields=lambda key: key.fields)
 
     def decided(self, key: JobKey) -> Decided | None:
@@ -119,10 +121,14 @@ class Autoscaler:
                 course.hear(job, report)
 
     def changed(self, key: JobKey) -> None:
-        """A job has changed: a person may have approved what waits for it."""
+        """A job has changed: a person may have approved what waits for it, or declared another interval."""
         job = self._scaled(key)
         if job is None:
             return
+        interval = job.scaling.interval
+        if self._awaited.get(key, interval) != interval:
+            self._awaited[key] = interval
+            self.queue.add_after(key, interval.total_seconds())
         if _approved(job, self.decided(key) or self._record(key).decided) is not None:
             self.queue.add(key)
 
@@ -130,11 +136,13 @@ class Autoscaler:
         """Drop what is known of a job that is gone."""
         self._courses.pop(key, None)
         self._begun.pop(key, None)
+        self._awaited.pop(key, None)
 
     def start_afresh(self) -> None:
         """Forget what was remembered in this process: another one may have led since."""
         self._courses.clear()
         self._begun.clear()
+        self._awaited.clear()
 
     async def _decide(self, key: JobKey) -> float | None:
         job = self._scaled(key)
@@ -150,6 +158,7 @@ class Autoscaler:
         course.learn(profiled, autoscaling.percentile_of(job))
         if course.report is not None and not job.suspend and job.paused_by is None:
             await self._decide_now(job, record, course, now)
+        self._awaited[key] = job.scaling.interval
         return job.scaling.interval.total_seconds()
 
     async def _decide_now(

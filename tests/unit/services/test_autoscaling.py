@@ -490,6 +490,22 @@ async def test_a_change_that_could_not_be_written_down_is_done_all_the_same_at_o
 
 
 @in_virtual_time
+async def test_a_shorter_interval_holds_from_when_it_is_declared() -> None:
+    key = JobKey("shop", "clicks")
+    async with world(metrics=Scraping) as here:
+        calm = Case(here, Stream(arriving=100))
+        await calm.starts(scaling={**SCALING, "interval": "6h"})
+        await calm.lives(60)
+        before = here.autoscaler.decided(key)
+        await here.declare(scaling={**SCALING, "interval": "1m"}, generation=2)
+        here.autoscaler.changed(key)
+        await calm.lives(50)
+        assert here.autoscaler.decided(key) == before
+        await calm.lives(20)
+        assert here.autoscaler.decided(key) != before
+
+
+@in_virtual_time
 async def test_room_that_was_missing_until_a_far_future_is_asked_for_again() -> None:
     """A clock was set back, or somebody has edited the status."""
     async with world(metrics=Scraping) as here:
