@@ -3,6 +3,7 @@
 It is in a ConfigMap of the job's own, because a status is to be small; read only when it is needed.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,6 +23,9 @@ Json = dict[str, Any]
 
 log = logging.getLogger(__name__)
 
+REFUSED_AGAIN = 600.0
+"""Seconds after which it is seen whether the cluster takes a spec by now that it has refused to keep."""
+
 
 class LastGood:
     """The last good specs; one that was fetched is remembered for as long as it is needed."""
@@ -30,20 +34,23 @@ class LastGood:
         self._cluster = cluster
         self._fleet = fleet
         self._fetched: dict[JobKey, tuple[str, Json | None]] = {}
-        self._refused: dict[JobKey, str] = {}
+        self._refused: dict[JobKey, tuple[str, float]] = {}
+        """The fingerprint of a spec that was not kept, and when to try again, by the loop's clock."""
 
     def forget(self, key: JobKey) -> None:
-        """Drop what is known of a job that is gone, or does not need it any more."""
+        """Drop what is known of a job that is gone."""
         self._fetched.pop(key, None)
+        self._refused.pop(key, None)
 
     def forget_all(self) -> None:
         """Read all anew: another one may have written since."""
         self._fetched.clear()
+        self._refused.clear()
 
     async def fetch(self, key: JobKey, record: Record) -> bool:
         """Have the spec at hand if it is needed; whether that took a question, so that all must be looked at anew."""
         if not self._is_needed(key, record.proving):
-            self.forget(key)
+            self._fetched.pop(key, None)
             return False
         uid = self._uid(key)
         if self._fetched.get(key, ("", None))[0] == uid:
@@ -74,14 +81,16 @@ class LastGood:
 
     async def keep(self, job: StreamJob) -> bool:
         """Write the spec of a job that works; whether the cluster has taken it."""
-        if self._refused.get(job.key) == job.fingerprint:
+        now = asyncio.get_running_loop().time()
+        refused, again = self._refused.get(job.key, ("", now))
+        if refused == job.fingerprint and now < again:
             return False
         try:
             await self._cluster.apply(CONFIG_MAPS, proving.last_good(job))
         except InvalidSpec as error:
             # A quota must not keep the job from being looked after; it only has nothing to go back to.
             log.warning("the last good spec cannot be kept: %s", error)
-            self._refused[job.key] = job.fingerprint
+            self._refused[job.key] = (job.fingerprint, now + REFUSED_AGAIN)
             return False
         self.forget(job.key)
         return True

@@ -9,8 +9,9 @@ from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
 from sluice.manifests.reading import document_of
 from sluice.ports import CONFIG_MAPS, PODS, STREAM_JOBS
+from sluice.services.lastgood import REFUSED_AGAIN
 from tests.support.cluster import MemoryCluster
-from tests.support.jobs import report
+from tests.support.jobs import query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 from tests.unit.services.test_reconciling import KEPT, started
@@ -269,6 +270,54 @@ async def test_a_good_spec_that_the_cluster_does_not_take_is_done_without() -> N
         assert here.cluster.status()["phase"] == "Running"
         assert "proving" not in here.cluster.status()
         assert here.cluster.writes == []
+
+
+async def commits(here: World) -> None:
+    """The agent tells what has worked, and the job is looked at."""
+    await here.answers(report(query(committed_at=here.clock.now()), at=here.clock.now()))
+    await here.look()
+
+
+async def refused(here: World) -> None:
+    """A job that works, whose spec the cluster has refused to keep once."""
+    refusal = InvalidSpec([Problem("configmaps", None, "quota")])
+    here.cluster.refuse("apply", CONFIG_MAPS, refusal)
+    await started(here)
+    await commits(here)
+    assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is None
+
+
+@in_virtual_time
+async def test_a_good_spec_that_was_refused_is_kept_when_there_is_room_for_it() -> None:
+    async with world() as here:
+        await refused(here)
+        await asyncio.sleep(REFUSED_AGAIN)
+        await commits(here)
+        assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is not None
+        assert here.cluster.status()["proving"]["good"]["generation"] == 1
+
+
+@in_virtual_time
+async def test_that_a_good_spec_was_refused_is_forgotten_when_another_one_has_led() -> None:
+    async with world() as here:
+        await refused(here)
+        here.reconciler.start_afresh()
+        await commits(here)
+        assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is not None
+
+
+@in_virtual_time
+async def test_that_a_good_spec_was_refused_is_forgotten_with_its_job() -> None:
+    async with world() as here:
+        await refused(here)
+        here.delete()
+        here.gone()
+        await here.look()
+        await here.declare()
+        here.runs()
+        await here.look()
+        await commits(here)
+        assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is not None
 
 
 @in_virtual_time
