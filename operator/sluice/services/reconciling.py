@@ -117,6 +117,7 @@ class Reconciler:
         self._statuses.forget_all()
         self._good.forget_all()
         self._starter.forget_all()
+        self._restarts.forget_all()
 
     def take_stock(self, resource: Json) -> None:
         """Find out whether a job restarts already, before any other one may."""

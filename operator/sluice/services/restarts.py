@@ -30,6 +30,10 @@ class Restarts:
         """The job is gone."""
         self._since.pop(key, None)
 
+    def forget_all(self) -> None:
+        """Another one may have led since; what still restarts is told by the records."""
+        self._since.clear()
+
     def crowd(self, key: JobKey, now: datetime) -> int:
         """How many other jobs restart, if they are as many as may; 0 if this one may restart, too."""
         away = sum(

@@ -158,3 +158,14 @@ def test_a_restart_that_the_cluster_puts_off_keeps_others_from_being_stopped_as_
     restarts = Restarts(1)
     restarts.note(ONE, put_off(job("one"), restarting(), "failed calling webhook", NOW))
     assert restarts.crowd(OTHER, NOW) == 1
+
+
+@in_virtual_time
+async def test_a_job_that_went_while_another_one_led_holds_no_restart_back() -> None:
+    async with world(restarts=Restarts(1)) as here:
+        await run_both(here)
+        await here.declare("one", generation=2, application=CHANGED)
+        here.delete("one")
+        here.reconciler.start_afresh()
+        await here.declare("other", generation=2, application=CHANGED)
+        assert deleted(here)[-1] == "delete pods/other-driver"
