@@ -42,7 +42,7 @@ def busy() -> Record:
         eventTime=event_time,
     )
     record = replace(record.with_progress(second), layout=StateLayout(4, "rocksdb"))
-    return timed(record).with_end(Failure("Boom", "it broke"))
+    return replace(timed(record), failures=1)
 
 
 def timed(record: Record) -> Record:
@@ -65,7 +65,7 @@ def test_prometheus_reads_every_metric_of_the_catalogue() -> None:
 @pytest.mark.parametrize(
     ("sample", "value"),
     [
-        ("sluice_query_active", 0),
+        ("sluice_query_active", 1),
         ("sluice_query_failures_total", 1),
         ("sluice_query_batches_total", 2),
         ("sluice_query_batch_id", 1),
@@ -116,6 +116,34 @@ def test_a_batch_without_rows_does_not_hide_how_old_the_newest_event_is() -> Non
         if line.startswith("sluice_query_event_time_lag_seconds{")
     )
     assert float(lag.rpartition(" ")[2]) == pytest.approx(35)
+
+
+def test_a_query_that_was_stopped_leaves_its_counters_and_its_last_batch() -> None:
+    stopped = exposition.render(snapshot("orders", busy().with_end(None)), BEGIN + 20)
+    running = exposition.render(snapshot("orders", busy()), BEGIN + 20)
+
+    gone = set(families(running)) - set(families(stopped))
+    assert gone == {
+        "sluice_query_processed_rows_per_second",
+        "sluice_query_arrival_rows_per_second",
+        "sluice_query_backlog_rows",
+        "sluice_query_backlog_seconds",
+        "sluice_query_event_time_lag_seconds",
+        "sluice_query_watermark_lag_seconds",
+        "sluice_query_state_rows",
+        "sluice_query_state_bytes",
+        "sluice_query_state_partitions",
+    }
+
+
+def test_what_waits_behind_a_failed_query_is_told_until_another_run_of_it() -> None:
+    failed = busy().with_end(Failure("Boom", "it broke"))
+
+    text = exposition.render(snapshot("orders", failed), BEGIN + 20)
+
+    assert "sluice_query_backlog_seconds{" in text
+    assert "sluice_query_watermark_lag_seconds{" in text
+    assert "sluice_query_arrival_rows_per_second{" not in text
 
 
 def test_labels_survive_any_name() -> None:

@@ -244,6 +244,35 @@ def test_counters_go_on_in_the_next_run_of_the_query() -> None:
     assert (again.active, again.failure, again.failures, again.batches) == (True, None, 1, 1)
 
 
+def test_a_query_that_was_stopped_tells_no_rate_and_no_backlog_and_keeps_what_it_counted() -> None:
+    behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200))
+    stopped = behind.with_look(look(13, 300)).with_end(None).with_look(look(14, 400))
+
+    told = (stopped.arrival_rows_per_second(), stopped.processed_rows_per_second())
+    assert (*told, stopped.backlog_rows(), stopped.backlog_seconds(BEGIN + 60)) == (None,) * 4
+    assert (stopped.arrived_rows, stopped.input_rows, stopped.batches) == (100, 160, 2)
+
+
+def test_rows_behind_a_failed_query_grow_older_though_nobody_sees_more_arrive() -> None:
+    behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200))
+    failed = behind.with_end(Failure("Boom", "it broke"))
+
+    assert failed.backlog_rows() == 40
+    assert failed.backlog_seconds(BEGIN + 66) == pytest.approx(60)
+    assert failed.arrival_rows_per_second() is None
+
+
+@pytest.mark.parametrize("failure", [None, Failure("Boom", "it broke")])
+def test_rows_that_arrive_between_two_runs_of_a_query_are_counted(failure: Failure | None) -> None:
+    ended = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200)).with_end(failure)
+    again = ended.with_run("query-1", "run-2", BEGIN + 15)
+    assert again.backlog_rows() == 40, "until its first trigger has looked"
+
+    later = again.with_progress(trigger(run="run-2", **committed(2, 20, 160, 200, 500)))
+    assert (later.arrived_rows, later.backlog_rows()) == (400, 300)
+    assert later.arrival_rows_per_second() == 30
+
+
 def test_another_query_under_the_same_name_brings_no_false_arrivals() -> None:
     first = record(committed(0, 0, 0, 100, 100)).with_end(None)
     other = first.with_run("query-2", "run-2", BEGIN + 60)

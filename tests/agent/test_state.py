@@ -4,13 +4,15 @@ from dataclasses import replace
 from sluice.agent import state
 from sluice.agent.batches import Batch
 from sluice.agent.executors import Work
-from sluice.agent.records import Checkpoint, Pace, Record, Replaced
+from sluice.agent.records import Checkpoint, Failure, Pace, Record, Replaced
 from tests.agent.building import BEGIN, kafka, trigger
 from tests.agent.test_exposition import busy, snapshot
 
 
 def test_the_state_describes_the_job_for_the_operator() -> None:
-    document = state.document(snapshot("orders", busy()), BEGIN + 20)
+    failed = busy().with_end(Failure("Boom", "it broke"))
+
+    document = state.document(snapshot("orders", failed), BEGIN + 20)
 
     assert document["version"] == 1
     assert document["job"]["namespace"] == "shop"

@@ -43,7 +43,8 @@ def _of_batch(read: Callable[[Progress], float | None]) -> Callable[[Record, flo
 
 
 def _of_state(read: Callable[[StateSize], float]) -> Callable[[Record, float], float | None]:
-    return _of_batch(lambda batch: read(batch.state) if batch.state else None)
+    value = _of_batch(lambda batch: read(batch.state) if batch.state else None)
+    return lambda record, now: None if record.is_done else value(record, now)
 
 
 def _in_batch(record: Record, now: float) -> float:
@@ -51,17 +52,7 @@ def _in_batch(record: Record, now: float) -> float:
 
 
 def _of_layout(read: Callable[[StateLayout], float]) -> Callable[[Record, float], float | None]:
-    return lambda record, _: read(record.layout) if record.layout else None
-
-
-def _watermark_lag(record: Record, now: float) -> float | None:
-    watermark = record.last.watermark if record.last else None
-    return None if watermark is None else now - watermark
-
-
-def _event_time_lag(record: Record, now: float) -> float | None:
-    newest = record.newest_event_time
-    return None if newest is None else now - newest
+    return lambda record, _: read(record.layout) if record.layout and not record.is_done else None
 
 
 QUERY_METRICS = (
@@ -111,7 +102,7 @@ QUERY_METRICS = (
         "sluice_query_processed_rows_per_second",
         GAUGE,
         "Rows of the last batch per second of its duration",
-        _of_batch(lambda batch: batch.processed_rows_per_second),
+        lambda record, _: record.processed_rows_per_second(),
     ),
     QueryMetric(
         "sluice_query_arrived_rows_total",
@@ -141,10 +132,13 @@ QUERY_METRICS = (
         "sluice_query_event_time_lag_seconds",
         GAUGE,
         "Age of the newest event time in the last batch that had rows",
-        _event_time_lag,
+        lambda record, now: record.event_time_lag_seconds(now),
     ),
     QueryMetric(
-        "sluice_query_watermark_lag_seconds", GAUGE, "Age of the watermark", _watermark_lag
+        "sluice_query_watermark_lag_seconds",
+        GAUGE,
+        "Age of the watermark",
+        lambda record, now: record.watermark_lag_seconds(now),
     ),
     QueryMetric(
         "sluice_query_state_rows",

@@ -165,7 +165,7 @@ class Record:
             active=True,
             failure=None,
             curves=self.curves if is_same else (),
-            seen=self.seen if is_same else (),
+            seen=(self.seen or self.curves) if is_same else (),
             newest_event_time=None,
             layout=None,
             pace=None,
@@ -176,11 +176,26 @@ class Record:
         )
 
     def with_end(self, failure: Failure | None) -> Record:
-        """Note that the run ended, and why if it was not stopped."""
-        failed = self.failures + (failure is not None)
+        """Note that the run ended, and why if it was not stopped.
+
+        What was counted stays, for the next run of the query. What waits behind a query that was stopped, or had
+        nothing more to do, is not known any more; behind one that failed it waits on.
+        """
+        failed = failure is not None
         return replace(
-            self, active=False, failure=failure, failures=failed, doing=None, in_batch_since=None
+            self,
+            active=False,
+            failure=failure,
+            failures=self.failures + failed,
+            seen=self.seen if failed else (),
+            doing=None,
+            in_batch_since=None,
         )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the query has ended without an error, so that nothing is late with it."""
+        return not self.active and self.failure is None
 
     def backlog_rows(self) -> float | None:
         """Return the rows at the sources that no committed batch has processed, by the newest sample of each."""
@@ -206,11 +221,29 @@ class Record:
         known = [time for time in arrived if time is not None]
         if len(known) == len(arrived):
             return max(0.0, now - min(known))
-        rate = self.arrival_rows_per_second()
+        rate = self._rate()
         return backlog / rate if rate else None
 
     def arrival_rows_per_second(self) -> float | None:
-        """Return the growth of the sources, whether or not the rows were admitted."""
+        """Return the growth of the sources, whether or not the rows were admitted; after the end nobody sees it."""
+        return self._rate() if self.active else None
+
+    def processed_rows_per_second(self) -> float | None:
+        """Return the rows of the last batch per second of its duration, as long as others may follow."""
+        batch = self.last_batch if self.active else None
+        return batch.processed_rows_per_second if batch else None
+
+    def event_time_lag_seconds(self, now: float) -> float | None:
+        """Return the age of the newest event time."""
+        newest = self.newest_event_time
+        return None if newest is None or self.is_done else now - newest
+
+    def watermark_lag_seconds(self, now: float) -> float | None:
+        """Return the age of the watermark."""
+        watermark = self.last.watermark if self.last else None
+        return None if watermark is None or self.is_done else now - watermark
+
+    def _rate(self) -> float | None:
         return _sum(curve.rate() for curve in self.seen)
 
     def _sources(self) -> list[tuple[ArrivalCurve, SourceProgress]]:

@@ -101,13 +101,13 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "lastProgressAt": _time(record.last.committed_at if record.last else None),
         "lastBatch": _batch(batch),
         "arrivalRowsPerSecond": record.arrival_rows_per_second(),
-        "processedRowsPerSecond": batch.processed_rows_per_second if batch else None,
+        "processedRowsPerSecond": record.processed_rows_per_second(),
         "backlogRows": record.backlog_rows(),
         "backlogSeconds": record.backlog_seconds(now),
         "leftRows": record.left_rows(),
         "latencySeconds": _latency(latencies),
         "latencyWindowSeconds": latencies.seconds if latencies.histogram.count > 0 else None,
-        "watermarkLagSeconds": _lag(record, now),
+        "watermarkLagSeconds": record.watermark_lag_seconds(now),
         "state": _state(record),
         "triggerSeconds": (record.pace.trigger_seconds if record.pace else record.trigger.seconds),
         "mostRows": record.pace.most_rows if record.pace else None,
@@ -195,8 +195,3 @@ def _latency(window: Window) -> dict[str, float | None] | None:
     if recent.count <= 0:
         return None
     return {name: recent.quantile(p) for name, p in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))}
-
-
-def _lag(record: Record, now: float) -> float | None:
-    watermark = record.last.watermark if record.last else None
-    return None if watermark is None else now - watermark

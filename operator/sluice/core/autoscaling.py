@@ -30,7 +30,7 @@ PERCENTILE = 0.95
 
 def terms_of(job: StreamJob, report: AgentReport | None) -> Terms:
     """What is declared of a job, and what its program does by the word of its agent."""
-    queries = report.queries if report is not None else ()
+    queries = report.counting if report is not None else ()
     periods = [query.trigger_seconds for query in queries if query.trigger_seconds is not None]
     limits = [query.most_rows for query in queries if query.most_rows is not None]
     return Terms(
@@ -88,8 +88,8 @@ _UNTOLD = {
 
 
 def _untold(report: AgentReport) -> str | None:
-    for query in report.queries:
-        if query.active and query.processing in _UNTOLD:
+    for query in report.running:
+        if query.processing in _UNTOLD:
             remedy = (
                 'with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
             )

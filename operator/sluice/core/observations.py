@@ -237,6 +237,21 @@ class AgentReport:
     waiting_tasks: int | None = None
     queries: tuple[QueryReport, ...] = ()
 
+    @property
+    def running(self) -> tuple[QueryReport, ...]:
+        """The queries that run, which are what executors work for."""
+        return tuple(query for query in self.queries if query.active)
+
+    @property
+    def counting(self) -> tuple[QueryReport, ...]:
+        """The queries by which the driver is judged: those that run, and those that have failed, for they should.
+
+        Another one that has ended beside them was stopped, or had nothing more to do. Where none runs, all count.
+        """
+        if not self.running:
+            return self.queries
+        return tuple(query for query in self.queries if query.active or query.failure is not None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilingOutlook:

@@ -143,8 +143,8 @@ class Proving:
 
 
 def has_worked(report: AgentReport | None) -> bool:
-    """Whether every query of a driver is under way, and one at least has committed a batch."""
+    """Whether every query of a driver that counts is under way, and one at least has committed a batch."""
     if report is None or not report.queries:
         return False
-    is_under_way = all(query.is_under_way for query in report.queries)
+    is_under_way = all(query.is_under_way for query in report.counting)
     return is_under_way and any(query.committed_at is not None for query in report.queries)

@@ -238,7 +238,9 @@ def _restaffed(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:
 
 
 def _calmed(recovery: Recovery, report: AgentReport, now: datetime) -> Recovery:
-    """It is over when the lag has been usual for long enough."""
+    """It is over when the lag has been usual for long enough. Between two runs of a query nobody tells the lag."""
+    if not report.running:
+        return recovery
     usual_at = _usual_at(recovery, report, now)
     if usual_at is None:
         return replace(recovery, calm_since=None)
@@ -262,8 +264,7 @@ def _has_gone_on(report: AgentReport, since: datetime) -> bool:
     """Whether each query has committed once more, just before which most rows wait, or has nothing to do."""
     return all(
         not query.backlog_rows or (query.committed_at is not None and query.committed_at > since)
-        for query in report.queries
-        if query.active
+        for query in report.running
     )
 
 
@@ -271,7 +272,7 @@ def _commit_since(report: AgentReport, moment: datetime) -> datetime | None:
     """When the last of the queries has committed since a moment; those with nothing to do need not."""
     if report.at <= moment or not report.queries:
         return None
-    telling = [q for q in report.queries if q.processing is not Processing.CONTINUOUS]
+    telling = [q for q in report.counting if q.processing is not Processing.CONTINUOUS]
     late = [query for query in telling if not (query.committed_at or moment) > moment]
     if any(query.backlog_rows != 0 for query in late):
         return None
@@ -280,8 +281,8 @@ def _commit_since(report: AgentReport, moment: datetime) -> datetime | None:
 
 
 def _first_commit(report: AgentReport, started: datetime) -> datetime | None:
-    """Every query must have committed, or have nothing to do."""
-    if not report.queries or not all(query.is_under_way for query in report.queries):
+    """Every query that counts must have committed, or have nothing to do."""
+    if not report.queries or not all(query.is_under_way for query in report.counting):
         return None
     commits = [query.committed_at for query in report.queries if query.committed_at is not None]
     return max((at for at in commits if at > started), default=report.at)
@@ -295,7 +296,7 @@ def _lag(report: AgentReport) -> float | None:
 
 def _rhythm(report: AgentReport) -> timedelta:
     """The time from one batch to the next, of the slowest query."""
-    known = [seconds for query in report.queries if (seconds := _between_batches(query))]
+    known = [seconds for query in report.counting if (seconds := _between_batches(query))]
     return max(SHORTEST_RHYTHM, timedelta(seconds=max(known))) if known else UNKNOWN_RHYTHM
 
 
@@ -306,11 +307,11 @@ def _between_batches(query: QueryReport) -> float:
 
 
 def _waiting(report: AgentReport) -> float | None:
-    return _sum(query.backlog_rows for query in report.queries)
+    return _sum(query.backlog_rows for query in report.counting)
 
 
 def _arriving(report: AgentReport) -> float:
-    return _sum(query.arrival_rate for query in report.queries) or 0.0
+    return _sum(query.arrival_rate for query in report.counting) or 0.0
 
 
 def _sum(numbers: Iterable[float | None]) -> float | None:

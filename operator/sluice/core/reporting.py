@@ -170,13 +170,13 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
         assert query.failure is not None
         text = f"Query {query.name!r} failed: {query.failure.error_class}: {query.failure.message}"
         return fails(kind, "QueryFailed", text)
-    if not any(query.active for query in report.queries):
+    if not report.running:
         return unknown(kind, "NoQuery", "The program has not started a query yet.")
-    for query in report.queries:
+    for query in report.counting:
         stall = _stall(query, job.progress_deadline, now)
         if stall is not None:
             return fails(kind, *stall)
-    for query in report.queries:
+    for query in report.counting:
         if query.processing is Processing.CONTINUOUS:
             text = f"Query {query.name!r} has a continuous trigger: Spark tells neither its batches nor its rates."
             return holds(kind, "Continuous", text)
@@ -186,7 +186,7 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
 def _told_of_batches(record: Record, report: AgentReport) -> str:
     if record.last_batch is not None:
         return f"The last committed batch is {record.last_batch}."
-    if any(query.in_batch_since is not None for query in report.queries):
+    if any(query.in_batch_since is not None for query in report.counting):
         return "The first batch is in flight."
     return "No rows yet."
 
@@ -199,7 +199,7 @@ def _away_for_too_long(
     # A driver that goes on without an executor is judged by its queries.
     if away is None or away.keeps_driver or away.committed is not None:
         return None
-    queries = report.queries if report is not None else ()
+    queries = report.counting if report is not None else ()
     lasts = max((query.shortest_batch for query in queries), default=timedelta(0))
     if now - away.began <= job.progress_deadline + lasts:
         return None

@@ -27,7 +27,7 @@ _KNOWN_CHANGES = frozenset(ChangeClass)
 
 def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
     """The whole status of a job, ready to be applied."""
-    queries = seen.report.queries if seen.report is not None else ()
+    queries = seen.report.counting if seen.report is not None else ()
     wanted = 0 if phase is Phase.SUSPENDED else wanted_executors(job, record.chosen)
     told = {
         **remembered(job.key, job.generation, record, phase),

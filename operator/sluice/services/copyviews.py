@@ -178,7 +178,7 @@ class CopyViews:
         report = self._report(job)
         if report is None:
             return None
-        return max((query.state_partitions or 0 for query in report.queries), default=0) or None
+        return max((query.state_partitions or 0 for query in report.counting), default=0) or None
 
     def _report(self, job: JobKey) -> AgentReport | None:
         return self._heard(job)[0]

@@ -48,3 +48,12 @@ def test_no_policy_scales_a_job_whose_batches_do_not_tell_what_it_can_do(
     assert 'spec.scaling.mode "Off"' in found.reason
     ended = query(name="fast", processing=processing, active=False)
     assert decided(ended) == decided(ordinary)
+
+
+def test_the_trigger_and_the_limit_of_a_query_that_has_ended_are_no_terms_of_the_job() -> None:
+    main = query(trigger_seconds=2.0, most_rows=500.0)
+    ended = query(name="backfill", active=False, trigger_seconds=60.0)
+    terms = autoscaling.terms_of(job(), report(main, ended))
+    assert (terms.period, terms.most_rows) == (2, 500)
+    alone = autoscaling.terms_of(job(), report(ended))
+    assert (alone.period, alone.most_rows) == (60, None)

@@ -10,7 +10,7 @@ from sluice.core import failures, reporting
 from sluice.core.application import StreamJob
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.news import news
-from sluice.core.observations import Observed, PodPhase
+from sluice.core.observations import Observed, PodPhase, QueryFailure
 from sluice.core.proving import Good, Proving, Rollback
 from sluice.core.record import Record
 from sluice.core.steps import StartDriver, StopDriver, Verdict, Wait
@@ -79,6 +79,21 @@ def test_a_spec_is_good_once_every_query_is_under_way_and_a_batch_is_committed()
     idle = query(name="idle", committed_at=None, batch_id=None, backlog_rows=0)
     behind = replace(idle, backlog_rows=9)
     for queries, good in (((query(), idle), GOOD), ((query(), behind), None), ((idle,), None)):
+        seen = Observed(driver=driver(OLD), report=report(*queries))
+        assert look(OLD, fresh, seen).record.proving.good == good
+
+
+def test_a_spec_is_good_though_one_of_its_queries_found_nothing_to_do_and_ended() -> None:
+    fresh = replace(RAN, proving=Proving())
+    backfill = query(name="backfill", active=False, committed_at=None, batch_id=None)
+    boom = replace(backfill, failure=QueryFailure("Boom", "it broke"))
+    idle = query(committed_at=None, batch_id=None, backlog_rows=0)
+    for queries, good in (
+        ((query(), backfill), GOOD),
+        ((query(), boom), None),
+        ((idle, query(name="backfill", active=False)), GOOD),
+        ((backfill,), None),
+    ):
         seen = Observed(driver=driver(OLD), report=report(*queries))
         assert look(OLD, fresh, seen).record.proving.good == good
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import Observed, PodPhase, Processing, Termination
+from sluice.core.observations import Observed, PodPhase, Processing, QueryReport, Termination
 from sluice.core.record import Record
 from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
@@ -185,6 +185,50 @@ def test_a_continuous_query_has_recovered_when_it_runs_for_it_tells_of_no_batch(
         )
     assert not known.present
     assert known.past[0].total == 20
+
+
+def beside(looked: Observed, *others: QueryReport) -> Observed:
+    """The same with other queries of that driver."""
+    assert looked.report is not None
+    queries = (*looked.report.queries, *others)
+    return replace(looked, report=replace(looked.report, queries=queries))
+
+
+def test_a_query_that_found_nothing_to_do_and_ended_holds_up_no_recovery() -> None:
+    ended = query(
+        name="backfill", active=False, batch_id=None, committed_at=None, backlog_rows=900.0
+    )
+    known = killed()
+    for seconds in (20, 31):
+        looked = beside(running(seconds, lag=20.0, committed=seconds - 1), ended)
+        known = known.seen(looked, at(seconds))
+    assert known.past[0].total == 20
+
+
+def test_the_commit_of_a_query_that_has_ended_ends_the_downtime() -> None:
+    looked = running(20, lag=0.0, committed=None)
+    known = killed().seen(beside(looked, query(active=False, committed_at=at(12))), at(20))
+    assert known.present is not None
+    assert known.present.downtime == 12
+
+
+def test_nothing_has_caught_up_between_two_runs_of_a_query() -> None:
+    known = lagging(30.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    for seconds, lag, is_running in (
+        (20, 900.0, True),
+        (85, None, False),
+        (99, None, False),
+        (110, 900.0, True),
+        (120, 30.0, True),
+        (130, 30.0, True),
+    ):
+        assert not known.past
+        looked = running(seconds, lag=lag, committed=seconds - 1)
+        assert looked.report is not None
+        told = tuple(replace(one, active=is_running) for one in looked.report.queries)
+        looked = replace(looked, report=replace(looked.report, queries=told))
+        known = known.seen(looked, at(seconds))
+    assert known.past[0].total == 120
 
 
 def test_a_lag_that_is_not_told_again_yet_is_waited_for() -> None:

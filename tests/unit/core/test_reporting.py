@@ -146,6 +146,33 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.FALSE, "QueryFailed", "STREAM_FAILED: no such topic"),
     ),
+    "a query that has ended beside one that runs is judged no more": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(),
+                query(
+                    name="backfill",
+                    active=False,
+                    committed_at=NOW - timedelta(minutes=30),
+                    backlog_rows=9.0,
+                ),
+                replace(CONTINUOUS, name="old", active=False),
+            ),
+        ),
+        replace(STARTED, last_batch=7),
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "a query that has failed is told also beside one that runs": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(), query(name="side", active=False, failure=QueryFailure("Boom", "it broke"))
+            ),
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.FALSE, "QueryFailed", "Query 'side' failed"),
+    ),
     "a program without a query is not known to progress": (
         Observed(driver=driver(JOB), report=replace(report(), queries=())),
         STARTED,

@@ -260,6 +260,17 @@ def test_two_queries_are_one_stream_whose_worst_latency_counts() -> None:
     assert told["summary"]["executors"] == "2/2"
 
 
+def test_a_query_that_has_ended_is_no_part_of_the_stream() -> None:
+    main = query(arrival_rate=100.0, backlog_rows=7.0, backlog=timedelta(seconds=2))
+    ended = query(
+        name="backfill", active=False, backlog_rows=58_000.0, backlog=timedelta(minutes=31)
+    )
+    seen = Observed(driver=driver(job()), report=report(main, ended))
+    told = status_of(job(), Record(), Phase.RUNNING, seen)
+    assert told["stream"] == {"arrivalRate": 100.0, "lagRows": 7, "lagSeconds": 2.0}
+    assert told["summary"]["lag"] == "7 (2.0s)"
+
+
 def test_a_number_that_is_not_known_is_absent() -> None:
     told = status_of(job(), Record(), Phase.PENDING, Observed())
     assert "stream" not in told

@@ -71,6 +71,14 @@ def test_bounds_and_promises_are_those_of_now_also_while_no_agent_tells_anything
     assert situation.targets.recovery == 90.0
 
 
+def test_the_partitions_of_a_state_count_while_its_query_does() -> None:
+    seen = course()
+    main, ended = query(state_partitions=4), query(name="old", state_partitions=200, active=False)
+    for queries, tasks in (((main, ended), 4), ((ended,), 200)):
+        seen.hear(job(), report(*queries))
+        assert seen.watcher.experience.models.capacity.slots.tasks == tasks
+
+
 def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:
     seen = course()
     seen.hear(job(), report(start=20.0, running_at=NOW))

@@ -2,6 +2,7 @@
 
 A program may have several queries, which share the executors: the one with most rows stands for all. Its batches are
 taken to have the rows of all, and where it waits, all wait. Batches that last as long as a trigger says tell nothing.
+What does not run is left out, also if it has failed: its rows are no work for executors.
 """
 
 from dataclasses import dataclass, replace
@@ -42,9 +43,9 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
     return Sight(
         scrape=Scrape(
             at=at,
-            arrival=_total([query.arrival_rate for query in report.queries]),
+            arrival=_total([query.arrival_rate for query in report.running]),
             processing=_rate(batches, since, at),
-            lag=_total([query.backlog_rows for query in report.queries]),
+            lag=_total([query.backlog_rows for query in report.running]),
             running=report.registered or 0,
             cpu=_cpu(report, before, cores),
             busy=_busy(main, since, at),
@@ -67,7 +68,7 @@ def _busiest(report: AgentReport) -> QueryReport | None:
 
 
 def _batched(report: AgentReport) -> list[QueryReport]:
-    return [query for query in report.queries if query.processing is Processing.BATCHES]
+    return [query for query in report.running if query.processing is Processing.BATCHES]
 
 
 def _rows(query: QueryReport) -> float:
@@ -80,7 +81,7 @@ def _new_batches(
     if main is None:
         return ()
     rows = _rows(main)
-    share = sum(map(_rows, report.queries)) / rows if rows else 1.0
+    share = sum(map(_rows, report.running)) / rows if rows else 1.0
     last = before.upto if before is not None else 0.0
     # Where the driver's clock was set back, a batch may seem to have taken no time, or less.
     begun = [batch.start for batch in main.batches]
@@ -137,7 +138,7 @@ def latency(report: AgentReport, percentile: float) -> Measured:
     """The nearest percentile that is told and not below the one that is asked for."""
     told = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
     name = next((name for name, share in told.items() if share >= percentile), "p99")
-    known = [query.latency[name] for query in report.queries if name in query.latency]
+    known = [query.latency[name] for query in report.running if name in query.latency]
     return max(known) if known else NoData("no batch was committed in two minutes")
 
 

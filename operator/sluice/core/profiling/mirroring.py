@@ -119,12 +119,12 @@ def is_certain(reading: LiveReading) -> bool:
 
 
 def _has_no_rows(report: AgentReport) -> bool:
-    """Whether all queries have looked at their sources, and none has found a row yet."""
+    """Whether all queries that count have looked at their sources, and none has found a row yet."""
     return bool(report.queries) and all(
         query.is_under_way
         and query.in_batch_since is None
         and not any(batch.rows for batch in query.batches)
-        for query in report.queries
+        for query in report.counting
     )
 
 

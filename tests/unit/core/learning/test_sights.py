@@ -9,7 +9,7 @@ import pytest
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.starts import Start
-from sluice.core.observations import AgentReport, Processing, QueryReport
+from sluice.core.observations import AgentReport, Processing, QueryFailure, QueryReport
 from sluice.core.series import NoData
 from tests.support.jobs import NOW, query, report
 
@@ -70,6 +70,23 @@ def test_the_batch_that_runs_for_the_longest_time_is_told_also_before_any_is_com
 def test_tasks_that_wait_are_counted_in_executors() -> None:
     assert seen(at(10, query(), waiting_tasks=5)).scrape.queued == 2.5
     assert isinstance(seen(at(10, query())).scrape.queued, NoData)
+
+
+@pytest.mark.parametrize("failure", [None, QueryFailure("Boom", "it broke")])
+def test_what_does_not_run_is_no_load(failure: QueryFailure | None) -> None:
+    main = query(arrival_rate=100.0, backlog_rows=5.0, latency={"p95": 2.0})
+    ended = query(
+        name="backfill",
+        active=False,
+        failure=failure,
+        arrival_rate=5000.0,
+        backlog_rows=58_000.0,
+        latency={"p95": 900.0},
+        batches=(batch(-5, 2, 100),),
+    )
+    scrape = seen(at(0, main, ended)).scrape
+    assert (scrape.arrival, scrape.lag, scrape.latency, scrape.batches) == (100, 5, 2, ())
+    assert isinstance(seen(at(0, ended)).scrape.lag, NoData)
 
 
 def test_the_busiest_query_stands_for_all_and_has_the_rows_of_all() -> None:

@@ -11,7 +11,7 @@ from sluice.core.observations import AgentReport
 from sluice.core.profiling.measuring import ENOUGH, LONG_ENOUGH, SETTLING
 from sluice.core.profiling.mirroring import Mirror, is_certain
 from sluice.core.profiling.records import LiveReading, Percentiles
-from tests.support.jobs import NOW
+from tests.support.jobs import NOW, query
 from tests.unit.core.profiling.profiles import batch, told
 
 ARRIVING, OVERHEAD = 1000.0, 1.0
@@ -199,6 +199,9 @@ def test_a_source_is_dry_until_a_row_has_arrived() -> None:
     assert not Mirror().with_report(starting).is_dry
     worked = Mirror().with_report(live([batch(0, 1, 7)]))
     assert not worked.with_report(live([batch(2, 1, 0)])).is_dry
+    ended = query(name="backfill", active=False, committed_at=None)
+    beside = live([], **idle)
+    assert Mirror().with_report(replace(beside, queries=(*beside.queries, ended))).is_dry
 
 
 def test_a_program_whose_own_work_was_left_out_gives_a_lower_bound() -> None:
