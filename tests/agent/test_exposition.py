@@ -119,7 +119,7 @@ def test_a_batch_without_rows_does_not_hide_how_old_the_newest_event_is() -> Non
 
 
 def test_a_query_that_was_stopped_leaves_its_counters_and_its_last_batch() -> None:
-    stopped = exposition.render(snapshot("orders", busy().with_end(None)), BEGIN + 20)
+    stopped = exposition.render(snapshot("orders", busy().with_end(None, BEGIN + 12)), BEGIN + 20)
     running = exposition.render(snapshot("orders", busy()), BEGIN + 20)
 
     gone = set(families(running)) - set(families(stopped))
@@ -137,7 +137,7 @@ def test_a_query_that_was_stopped_leaves_its_counters_and_its_last_batch() -> No
 
 
 def test_what_waits_behind_a_failed_query_is_told_until_another_run_of_it() -> None:
-    failed = busy().with_end(Failure("Boom", "it broke"))
+    failed = busy().with_end(Failure("Boom", "it broke"), BEGIN + 12)
 
     text = exposition.render(snapshot("orders", failed), BEGIN + 20)
 

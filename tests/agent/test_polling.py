@@ -299,6 +299,48 @@ def test_the_last_words_of_a_query_are_read_before_it_is_forgotten(program: Prog
     assert program.running == {}
 
 
+def test_a_query_tells_when_it_ended_until_it_is_started_again(program: Program) -> None:
+    java = program.starts("run-1", "orders")
+    assert program.query()["endedAt"] is None
+    java.is_over, program.now = True, BEGIN + 20
+    program.query()
+    program.now = BEGIN + 25
+    assert program.query()["endedAt"] == "2026-11-21T11:55:20.000Z"
+    program.starts("run-2", "orders")
+
+    assert program.query()["endedAt"] is None
+
+
+def test_queries_tell_when_their_jvm_was_lost(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.starts("run-1", "orders")
+    program.poller.poll()
+    monkeypatch.setattr(program, "jvm_exit_code", lambda: -9)
+    program.now = BEGIN + 20
+    program.poller.poll()
+    program.now = BEGIN + 30
+    query = program.query()
+
+    assert (query["error"]["class"], query["endedAt"]) == (
+        "DRIVER_JVM_LOST",
+        "2026-11-21T11:55:20.000Z",
+    )
+
+
+def test_the_newest_run_of_a_name_is_told_last(program: Program) -> None:
+    for run in ("a", "b"):
+        program.starts(f"run-{run}", "orders", run)
+    program.poller.poll()
+    program.running["run-b"].java.is_over = True
+    program.poller.poll()
+    program.running["run-a"].java.is_over = True
+    program.poller.poll()
+
+    told = state.document(program.poller.snapshot, program.now)["queries"]
+    assert [query["runId"] for query in told] == ["run-b", "run-a"]
+
+
 def test_the_layout_of_the_state_is_the_checkpoints(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -232,12 +232,12 @@ def test_a_batch_is_in_flight_from_its_first_sight_until_the_next_report() -> No
     assert (stuck.in_batch_since, stuck.doing) == (5, "Processing new data")
     assert stuck.with_activity(resting, 10).in_batch_since is None
     assert stuck.with_progress(trigger(**committed(1, 10, 100, 110, 110))).in_batch_since is None
-    assert stuck.with_end(None).in_batch_since is None
+    assert stuck.with_end(None, BEGIN + 12).in_batch_since is None
     assert stuck.with_run("query-1", "run-2", 11).in_batch_since is None
 
 
 def test_counters_go_on_in_the_next_run_of_the_query() -> None:
-    failed = record(committed(0, 0, 0, 100, 100)).with_end(Failure("Boom", "it broke"))
+    failed = record(committed(0, 0, 0, 100, 100)).with_end(Failure("Boom", "it broke"), BEGIN + 12)
     again = failed.with_run("query-1", "run-2", BEGIN + 60)
 
     assert (failed.active, failed.failures) == (False, 1)
@@ -246,7 +246,7 @@ def test_counters_go_on_in_the_next_run_of_the_query() -> None:
 
 def test_a_query_that_was_stopped_tells_no_rate_and_no_backlog_and_keeps_what_it_counted() -> None:
     behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200))
-    stopped = behind.with_look(look(13, 300)).with_end(None).with_look(look(14, 400))
+    stopped = behind.with_look(look(13, 300)).with_end(None, BEGIN + 12).with_look(look(14, 400))
 
     told = (stopped.arrival_rows_per_second(), stopped.processed_rows_per_second())
     assert (*told, stopped.backlog_rows(), stopped.backlog_seconds(BEGIN + 60)) == (None,) * 4
@@ -255,7 +255,7 @@ def test_a_query_that_was_stopped_tells_no_rate_and_no_backlog_and_keeps_what_it
 
 def test_rows_behind_a_failed_query_grow_older_though_nobody_sees_more_arrive() -> None:
     behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200))
-    failed = behind.with_end(Failure("Boom", "it broke"))
+    failed = behind.with_end(Failure("Boom", "it broke"), BEGIN + 12)
 
     assert failed.backlog_rows() == 40
     assert failed.backlog_seconds(BEGIN + 66) == pytest.approx(60)
@@ -264,7 +264,9 @@ def test_rows_behind_a_failed_query_grow_older_though_nobody_sees_more_arrive() 
 
 @pytest.mark.parametrize("failure", [None, Failure("Boom", "it broke")])
 def test_rows_that_arrive_between_two_runs_of_a_query_are_counted(failure: Failure | None) -> None:
-    ended = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200)).with_end(failure)
+    ended = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 160, 200)).with_end(
+        failure, BEGIN + 12
+    )
     again = ended.with_run("query-1", "run-2", BEGIN + 15)
     assert again.backlog_rows() == 40, "until its first trigger has looked"
 
@@ -274,7 +276,7 @@ def test_rows_that_arrive_between_two_runs_of_a_query_are_counted(failure: Failu
 
 
 def test_another_query_under_the_same_name_brings_no_false_arrivals() -> None:
-    first = record(committed(0, 0, 0, 100, 100)).with_end(None)
+    first = record(committed(0, 0, 0, 100, 100)).with_end(None, BEGIN + 12)
     other = first.with_run("query-2", "run-2", BEGIN + 60)
 
     assert other.backlog_rows() is None

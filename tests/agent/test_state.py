@@ -10,7 +10,7 @@ from tests.agent.test_exposition import busy, snapshot
 
 
 def test_the_state_describes_the_job_for_the_operator() -> None:
-    failed = busy().with_end(Failure("Boom", "it broke"))
+    failed = busy().with_end(Failure("Boom", "it broke"), BEGIN + 12)
 
     document = state.document(snapshot("orders", failed), BEGIN + 20)
 
@@ -30,6 +30,7 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
     }
     (query,) = document["queries"]
     assert query["error"] == {"class": "Boom", "message": "it broke"}
+    assert query["endedAt"] == "2026-11-21T11:55:12.000Z"
     assert query["lastBatch"] == {
         "id": 1,
         "committedAt": "2026-11-21T11:55:11.000Z",
@@ -117,7 +118,9 @@ def test_the_batches_of_any_number_of_queries_are_told_in_a_bounded_answer() -> 
 
 
 def test_the_batches_of_a_query_that_ended_take_no_room_from_the_others() -> None:
-    ended = [with_batches(f"ended-{number}", 60).with_end(None) for number in range(100)]
+    ended = [
+        with_batches(f"ended-{number}", 60).with_end(None, BEGIN + 12) for number in range(100)
+    ]
     running = with_batches("orders", 60)
 
     told = state.document(snapshot("orders", *ended, running), BEGIN)["queries"]

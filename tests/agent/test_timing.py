@@ -411,7 +411,7 @@ def test_a_query_that_ended_is_not_looked_at_until_its_next_run_has_told_of_its_
     topic = Topic({"a": [1.0]})
     driver = Driver(topic)
     driver.reads("orders")
-    driver.record = driver.record.with_end(None)
+    driver.record = driver.record.with_end(None, 2.0)
     driver.keeper.turn()
     driver.record = driver.record.with_run("q", "run-2", 1.0)
     driver.keeper.turn()
@@ -428,7 +428,7 @@ def test_a_query_that_ends_leaves_the_others_their_client_until_the_last_is_gone
     closed = []
     for run in ("run-1", "run-2"):
         driver.counts(run)
-        driver.records[run] = driver.records[run].with_end(None)
+        driver.records[run] = driver.records[run].with_end(None, 2.0)
         driver.keeper.turn()
         closed.append(topic.is_closed)
 
@@ -441,7 +441,7 @@ def test_a_query_that_ended_keeps_its_client_until_its_last_batch_is_timed() -> 
     driver.reads("orders")
     driver.keeper.turn()
     driver.commits(0, 2.0, a=(0, 1))
-    driver.record = driver.record.with_end(None)
+    driver.record = driver.record.with_end(None, 2.0)
     driver.now = 2.5
     driver.keeper.turn()
     assert not topic.is_closed

@@ -167,6 +167,13 @@ async def test_a_failed_query_says_why() -> None:
     assert (failure.error_class, failure.message) == ("OFFSET_OUT_OF_RANGE", "x")
 
 
+async def test_the_end_of_a_query_is_read_where_an_agent_tells_it() -> None:
+    ended = {"id": "q", "active": False, "endedAt": "2026-03-01T11:59:30.500Z"}
+    (query,) = (await told(changed(queries=[ended]))).queries
+    assert query.ended_at == datetime(2026, 3, 1, 11, 59, 30, 500_000, tzinfo=UTC)
+    assert (await told(STATE)).queries[0].ended_at is None, "of an older agent"
+
+
 @pytest.mark.parametrize(
     "state",
     [

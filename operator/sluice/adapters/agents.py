@@ -180,6 +180,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
         active=query["active"],
         processing=Processing(query.get("processing") or Processing.BATCHES),
         failure=failure and QueryFailure(failure.get("class") or "", failure.get("message") or ""),
+        ended_at=_time(query.get("endedAt")),
         batch_id=batch.get("id"),
         committed_at=_time(batch.get("committedAt")),
         arrival_rate=query.get("arrivalRowsPerSecond"),

@@ -143,7 +143,7 @@ class Poller:
     def _records(self, known: tuple[Record, ...]) -> tuple[Record, ...]:
         exit_code = self._spark.jvm_exit_code()
         if exit_code is not None:
-            return tuple(_lost(record, exit_code) for record in known)
+            return tuple(_lost(record, exit_code, self._now()) for record in known)
         records = {record.label: record for record in known}
         all_run = self._spark.learn_queries()
         queries = self._spark.queries()
@@ -170,7 +170,7 @@ class Poller:
         record = record if last is None else self._with_newest(query, record, last)
         self._spark.forget(query.run_id)
         self._checkpoints.forget(query.run_id)
-        return record.with_end(reading.failure_of(query.java))
+        return record.with_end(reading.failure_of(query.java), self._now())
 
     def _with_newest(self, query: Query, record: Record, newest: Progress) -> Record:
         for trigger in reading.new_progress(query.java, newest, record.last):
@@ -260,10 +260,11 @@ def _with_timings(record: Record, timings: Mapping[int, Timing], horizon: float)
     return replace(record, latency=latency.with_patience_until(horizon))
 
 
-def _lost(record: Record, exit_code: int) -> Record:
+def _lost(record: Record, exit_code: int, now: float) -> Record:
     """End a query whose JVM is gone; nobody is left to say why."""
     message = f"the JVM of the Spark driver ended with exit code {exit_code}"
-    return record.with_end(Failure("DRIVER_JVM_LOST", message)) if record.active else record
+    failure = Failure("DRIVER_JVM_LOST", message)
+    return record.with_end(failure, now) if record.active else record
 
 
 def _without_oldest_ended(records: tuple[Record, ...]) -> tuple[Record, ...]:

@@ -105,6 +105,7 @@ class Record:
     trigger: Trigger = field(default_factory=Trigger)
     active: bool = True
     failure: Failure | None = None
+    ended_at: float | None = None
     failures: int = 0
     last: Progress | None = None
     last_batch: Progress | None = None
@@ -164,6 +165,7 @@ class Record:
             trigger=trigger or Trigger(),
             active=True,
             failure=None,
+            ended_at=None,
             curves=self.curves if is_same else (),
             seen=(self.seen or self.curves) if is_same else (),
             newest_event_time=None,
@@ -175,8 +177,8 @@ class Record:
             in_batch_since=None,
         )
 
-    def with_end(self, failure: Failure | None) -> Record:
-        """Note that the run ended, and why if it was not stopped.
+    def with_end(self, failure: Failure | None, at: float) -> Record:
+        """Note that the run ended, when that was seen, and why if it was not stopped.
 
         What was counted stays, for the next run of the query. What waits behind a query that was stopped, or had
         nothing more to do, is not known any more; behind one that failed it waits on.
@@ -186,6 +188,7 @@ class Record:
             self,
             active=False,
             failure=failure,
+            ended_at=at,
             failures=self.failures + failed,
             seen=self.seen if failed else (),
             doing=None,

@@ -95,6 +95,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "active": record.active,
         "processing": record.trigger.processing,
         "startedAt": logs.timestamp(record.started_at),
+        "endedAt": _time(record.ended_at),
         "error": _error(record.failure),
         "doing": record.doing,
         "inBatchSince": _time(record.in_batch_since),

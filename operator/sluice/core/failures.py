@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sluice.core import executorfaults, hints
 from sluice.core.application import RestartPolicy, StreamJob
-from sluice.core.observations import AgentReport, DriverPod, LostExecutor
+from sluice.core.observations import AgentReport, DriverPod, LostExecutor, QueryReport
 from sluice.core.proving import Rollback
 from sluice.core.record import PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
@@ -17,6 +17,9 @@ _HINDRANCES = frozenset({"DriverRefused", "CannotStart"})
 _ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's error class when it finds that somebody else has written its offset or commit log."""
 
+_LAST_WORDS = (_ANOTHER_WRITER, "DRIVER_JVM_LOST")
+"""After such a failure no other query is waited for: it must not start, or cannot."""
+
 JITTER = 0.25
 """The share by which a pause is longer or shorter."""
 
@@ -24,8 +27,8 @@ SOONEST, LATEST = timedelta(seconds=1), timedelta(minutes=1)
 """The shortest and the longest pause before a start that was put off is tried again."""
 
 AGENT_GRACE = timedelta(seconds=30)
-"""How long a driver may show a failed query and no active one before it is replaced: the program may be about to start
-another.
+"""How long a driver may show a failed query and no active one before it is replaced, since the last one ended: the
+program may be about to start another.
 """
 
 
@@ -158,27 +161,48 @@ def _explained(job: StreamJob, text: str, lost: LostExecutor | None, at: datetim
 
 def has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bool:
     """Whether queries failed and none is left, while the program goes on as if nothing had happened."""
-    if report.phase != "running" or any(query.active for query in report.queries):
+    failed = _failed(report)
+    if report.phase != "running" or report.running or not failed or driver.started is None:
         return False
-    failed = any(query.failure is not None for query in report.queries)
-    return failed and driver.started is not None and now - driver.started > AGENT_GRACE
+    is_over = any(word in _told(query) for query in failed for word in _LAST_WORDS)
+    since = None if is_over else _idle_since(report)
+    return now - (since or driver.started) > AGENT_GRACE
+
+
+def _failed(report: AgentReport) -> list[QueryReport]:
+    """The queries whose newest run has failed: of several runs under one name the agent tells the newest last."""
+    newest = {query.name: query for query in report.queries}
+    return [query for query in newest.values() if query.failure is not None]
+
+
+def _idle_since(report: AgentReport) -> datetime | None:
+    """When the last query of a driver ended in which none is left; an older agent does not tell."""
+    ends = [query.ended_at for query in report.queries if query.ended_at is not None]
+    return max(ends) if len(ends) == len(report.queries) else None
+
+
+def _told(query: QueryReport) -> str:
+    assert query.failure is not None
+    return f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
 
 
 def why_queries_ended(
     job: StreamJob, report: AgentReport, driver: DriverPod, lost: LostExecutor | None
 ) -> Failure:
-    """What the agent tells of the first query that failed, and the pod of an executor which had just ended."""
-    query = next(query for query in report.queries if query.failure is not None)
-    assert query.failure is not None
-    text = f"query {query.name!r}: {query.failure.error_class}: {query.failure.message}"
+    """What the agent tells of the first query that failed, or that met another writer, and the pod of an executor which
+    had just ended.
+    """
+    texts = [_told(query) for query in _failed(report)]
+    text = next((text for text in texts if _ANOTHER_WRITER in text), texts[0])
+    at = _idle_since(report) or report.at
     has_rival = _ANOTHER_WRITER in text
-    text = _told_of_another_writer(job) if has_rival else _explained(job, text, lost, report.at)
+    text = _told_of_another_writer(job) if has_rival else _explained(job, text, lost, at)
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,
         reason="AnotherWriter" if has_rival else "QueryFailed",
         message=text,
-        at=report.at,
+        at=at,
     )
 
 

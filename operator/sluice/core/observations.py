@@ -151,14 +151,16 @@ class QueryReport:
     `left_rows` of them had arrived when the last batch was planned, and did not fit into it. `batches` are the last
     ones, the oldest first. `trigger_seconds` is the period of the trigger, 0 where a batch follows the other at once;
     `most_rows` the limit of a batch. Each is None where it is not known. `latency` is in seconds by percentile, of the
-    rows that were committed in the last `latency_window` seconds. `profile` is what a copy's agent has made of the
-    query's sink ("dropped"; "lowerBound" if a part of the program's work went with it).
+    rows that were committed in the last `latency_window` seconds. `ended_at` is when the driver saw that it had ended;
+    an older agent does not tell. `profile` is what a copy's agent has made of the query's sink ("dropped"; "lowerBound"
+    if a part of the program's work went with it).
     """
 
     name: str
     active: bool
     processing: Processing = Processing.BATCHES
     failure: QueryFailure | None = None
+    ended_at: datetime | None = None
     batch_id: int | None = None
     committed_at: datetime | None = None
     arrival_rate: float | None = None

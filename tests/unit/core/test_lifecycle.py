@@ -423,6 +423,50 @@ def test_a_program_that_goes_on_after_its_queries_failed_is_replaced() -> None:
     assert "OFFSET_OUT_OF_RANGE" in verdict.record.last_failure.message
 
 
+def test_a_program_has_half_a_minute_to_start_its_failed_query_again() -> None:
+    of, old = job(), timedelta(hours=5)
+    for ago, step in ((29, Wait()), (31, StopDriver(uid="pod-1"))):
+        ended = NOW - timedelta(seconds=ago)
+        dead = query(active=False, failure=QueryFailure("X", "sink away"), ended_at=ended)
+        verdict = look(
+            of, STARTED, Observed(driver=driver(of, started=NOW - old), report=report(dead))
+        )
+        assert verdict.step == step
+    assert verdict.record.last_failure is not None
+    assert verdict.record.last_failure.at == ended
+
+
+def test_a_program_that_lives_with_a_failed_query_may_start_its_other_one_again() -> None:
+    of = job()
+    dead = query(
+        name="a", active=False, failure=QueryFailure("X", "y"), ended_at=NOW - timedelta(hours=1)
+    )
+    stopped = query(name="b", active=False, ended_at=NOW - timedelta(seconds=5))
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report(dead, stopped)))
+    assert verdict.step == Wait()
+    later = replace(stopped, ended_at=NOW - timedelta(seconds=31))
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report(dead, later)))
+    assert verdict.step == StopDriver(uid="pod-1")
+
+
+def test_a_failure_under_a_name_that_has_run_since_is_none() -> None:
+    of, ended = job(), NOW - timedelta(minutes=5)
+    dead = query(active=False, failure=QueryFailure("X", "y"), ended_at=ended)
+    stopped = query(active=False, ended_at=ended)
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report(dead, stopped)))
+    assert verdict.step == Wait()
+
+
+@pytest.mark.parametrize("what", ["CONCURRENT_STREAM_LOG_UPDATE", "DRIVER_JVM_LOST"])
+def test_a_driver_that_cannot_go_on_is_replaced_without_waiting_for_its_program(what: str) -> None:
+    of = job()
+    other = query(name="a", active=False, failure=QueryFailure("X", "y"), ended_at=NOW)
+    dead = query(name="b", active=False, failure=QueryFailure(what, "z"), ended_at=NOW)
+    verdict = look(of, STARTED, Observed(driver=driver(of), report=report(other, dead)))
+    assert verdict.step == StopDriver(uid="pod-1")
+    assert verdict.record.gave_up == (what == "CONCURRENT_STREAM_LOG_UPDATE")
+
+
 def test_a_failed_query_beside_an_active_one_does_not_end_the_driver() -> None:
     of = job()
     dead = query(name="side", active=False, failure=QueryFailure("X", "y"))
