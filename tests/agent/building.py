@@ -60,9 +60,26 @@ def kafka(start: Any, end: Any, latest: Any, rows: int = 0) -> dict[str, Any]:
     }
 
 
+def by_pattern(
+    start: dict[str, int], end: dict[str, int], latest: dict[str, int] | None, rows: int = 0
+) -> dict[str, Any]:
+    """Return a Kafka source of any topics, with the offsets of partitions such as orders-0."""
+    newest = None if latest is None else _by_topic(latest)
+    told = kafka(_by_topic(start), _by_topic(end), newest, rows)
+    return {**told, "description": "KafkaV2[SubscribePattern[.*]]"}
+
+
 def trigger(**parts: Any) -> Progress:
     """Return one parsed progress."""
     return progress.parse(json.dumps(document(**parts)))
+
+
+def _by_topic(offsets: dict[str, int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for name, offset in offsets.items():
+        topic, _, partition = name.rpartition("-")
+        found.setdefault(topic, {})[partition] = offset
+    return found
 
 
 def _offset(value: Any) -> Any:

@@ -49,6 +49,14 @@ def test_a_source_that_was_created_anew_begins_a_new_curve() -> None:
     assert curve((0, 100), (10, 200), (20, 5)).samples == ((20, 5),)
 
 
+def test_rows_that_were_always_there_leave_the_rate_and_the_times() -> None:
+    before = curve((0, 0), (10, 100))
+    raised = before.raised(5_000)
+
+    assert raised.rate() == before.rate()
+    assert raised.time_of(5_050) == before.time_of(50)
+
+
 def test_rows_are_counted_on_after_the_clock_was_set_back() -> None:
     built = curve((100, 10), (160, 20)).with_look(103, 30, None)
 

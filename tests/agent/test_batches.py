@@ -2,7 +2,7 @@
 
 from sluice.agent.batches import Crew
 from sluice.agent.progress import Progress
-from tests.agent.building import BEGIN, kafka, trigger
+from tests.agent.building import BEGIN, by_pattern, kafka, trigger
 
 
 def worked(*, batch: int = 0, at: int, seconds: float = 5.0) -> Progress:
@@ -77,4 +77,6 @@ def test_a_batch_tells_its_offsets_where_all_sources_count_them() -> None:
     assert Crew().batch_of(compacted).offsets == 300
     first = trigger(rows=20, sources=[kafka(None, 400, 900, rows=20)])
     assert Crew().batch_of(first).offsets is None
+    joined = trigger(rows=30, sources=[by_pattern({"a-0": 10}, {"a-0": 20, "b-0": 500}, None, 30)])
+    assert Crew().batch_of(joined).offsets == 30
     assert Crew().batch_of(trigger(rows=20)).offsets is None

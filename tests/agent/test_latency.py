@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from sluice.agent.histogram import Histogram
@@ -14,6 +16,7 @@ def batch(
         committed_at=at,
         rows=rows,
         estimate=Histogram() if estimate is None else estimate,
+        starts={"orders-0": 0},
         ends={"orders-0": end},
     )
 
@@ -47,6 +50,11 @@ def test_rows_that_nothing_times_are_untimed() -> None:
     latency = counted(Latency(), batch(100), ages(2, 7))
 
     assert (latency.histogram.count, latency.untimed_rows) == (7, 3)
+
+
+def test_a_partition_of_which_no_start_is_known_is_left_out() -> None:
+    assert batch(100, end=7).ranges == [("orders-0", 0, 7)]
+    assert replace(batch(100), starts={"orders-1": 0}).ranges == []
 
 
 def test_a_batch_waits_as_long_as_there_is_patience() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.agent.records import REAL_TIME, Activity, Failure, Look, Record, Trigger
-from tests.agent.building import BEGIN, KAFKA, kafka, trigger
+from tests.agent.building import BEGIN, KAFKA, by_pattern, kafka, trigger
 
 
 def record(*triggers: dict[str, object]) -> Record:
@@ -281,3 +281,105 @@ def test_another_query_under_the_same_name_brings_no_false_arrivals() -> None:
 
     assert other.backlog_rows() is None
     assert other.with_progress(trigger(sources=[kafka(0, 9000, 9000)], at=61)).arrived_rows == 0
+
+
+def reading(
+    batch: int,
+    start: dict[str, int],
+    end: dict[str, int],
+    latest: dict[str, int] | None = None,
+    *,
+    rows: int,
+    **parts: object,
+) -> dict[str, object]:
+    """A batch of whatever topics there are, ten seconds after the one before; by default of all their rows."""
+    source = by_pattern(start, end, end if latest is None else latest, rows)
+    return {"batch": batch, "at": 10 * batch, "rows": rows, "sources": [source], **parts}
+
+
+STEADY = (
+    reading(0, {"a-0": 0}, {"a-0": 1000}, rows=1000),
+    reading(1, {"a-0": 1000}, {"a-0": 2000}, rows=1000),
+)
+"""A hundred rows a second."""
+
+
+def test_what_is_left_of_an_older_topic_that_joins_is_backlog_and_has_not_arrived_now() -> None:
+    # Kafka has kept the last million rows of b; the batch may have a hundred of them.
+    end, latest = {"a-0": 3000, "b-0": 4_999_000_100}, {"a-0": 3000, "b-0": 5_000_000_000}
+    joined = record(*STEADY, reading(2, {"a-0": 2000}, end, latest, rows=1100))
+    assert (joined.arrived_rows, joined.arrival_rows_per_second()) == (2000, 100)
+    assert (joined.backlog_rows(), joined.left_rows()) == (999_900, 999_900)
+    assert joined.backlog_seconds(BEGIN + 21) == pytest.approx(9999)
+
+    further, newest = {"a-0": 4000, "b-0": 4_999_500_100}, {"a-0": 4000, "b-0": 5_000_000_500}
+    after = joined.with_progress(trigger(**reading(3, end, further, newest, rows=501_000)))
+    assert (after.arrived_rows, after.arrival_rows_per_second()) == (3500, 150)
+
+
+def test_rows_of_an_older_topic_are_untimed_in_the_batch_that_is_the_first_to_read_it() -> None:
+    end = {"a-0": 3000, "b-0": 5_000_000_000}
+    joined = record(*STEADY, reading(2, {"a-0": 2000}, end, rows=1100))
+    newest = joined.latency.waiting[-1]
+    assert (newest.rows, newest.ranges) == (1000, [("a-0", 2000, 3000)])
+    assert joined.latency.untimed_rows == 100
+
+    counted, before = (
+        without_timestamps(joined).latency,
+        without_timestamps(record(*STEADY)).latency,
+    )
+    assert counted.estimated_rows - before.estimated_rows == pytest.approx(1000)
+    assert counted.histogram.sum - before.histogram.sum == pytest.approx(1000 * 6)
+
+
+def test_rows_of_an_older_topic_are_counted_once_also_where_they_are_the_only_ones() -> None:
+    end = {"a-0": 2000, "b-0": 5_000_000_000}
+    joined = record(*STEADY, reading(2, {"a-0": 2000}, end, rows=100))
+
+    assert joined.latency.untimed_rows == 100
+    assert len(joined.latency.waiting) == 2
+
+
+@pytest.mark.parametrize("rows", [1500, 1100, 3000], ids=["plain", "transactions", "read twice"])
+def test_the_rows_of_a_new_topic_have_arrived_since_the_batch_before(rows: int) -> None:
+    new = record(*STEADY, reading(2, {"a-0": 2000}, {"a-0": 3000, "b-0": 500}, rows=rows))
+
+    assert new.arrived_rows == 2500
+    assert new.latency.waiting[-1].ranges == [("a-0", 2000, 3000), ("b-0", 0, 500)]
+    assert new.latency.untimed_rows == 0
+
+
+def test_the_rows_of_a_new_partition_have_arrived_also_if_the_sink_reads_none() -> None:
+    end = {"a-0": 3000, "a-1": 500}
+    new = record(*STEADY, reading(2, {"a-0": 2000}, end, rows=0))
+
+    assert new.arrived_rows == 2500
+    assert new.latency.waiting[-1].ranges == [("a-0", 2000, 3000), ("a-1", 0, 500)]
+
+
+def test_a_topic_that_no_batch_has_read_yet_is_no_backlog() -> None:
+    # With minOffsetsPerTrigger a trigger tells of it, and leaves it.
+    waits = reading(2, {"a-0": 2000}, {"a-0": 2000}, {"a-0": 2100, "b-0": 5_000}, rows=0)
+    left = record(*STEADY, {**waits, "is_batch": False})
+
+    assert (left.backlog_rows(), left.arrived_rows) == (100, 1100)
+
+
+def test_what_was_looked_at_while_a_topic_joined_is_kept() -> None:
+    known = record(*STEADY)
+    seen = known.with_look(replace(look(22, 2200), source="KafkaV2[SubscribePattern[.*]]"))
+    end = {"a-0": 2100, "b-0": 5_000_000_000}
+    joined = seen.with_progress(trigger(**reading(2, {"a-0": 2000}, end, rows=200, seconds=5.0)))
+
+    assert joined.backlog_rows() == 100
+    assert joined.arrival_rows_per_second() == pytest.approx(200 / 12)
+
+
+def test_a_topic_that_joined_with_a_batch_that_is_done_again_begins_a_new_count() -> None:
+    again = reading(2, {"a-0": 2000}, {"a-0": 3000, "b-0": 5_000_000_000}, {}, rows=1100)
+    done = record(*STEADY, again)
+    assert (done.arrived_rows, done.backlog_rows()) == (1000, None)
+
+    start, end = {"a-0": 3000, "b-0": 5_000_000_000}, {"a-0": 4000, "b-0": 5_000_000_500}
+    after = done.with_progress(trigger(**reading(3, start, end, rows=1500)))
+    assert (after.arrived_rows, after.backlog_rows()) == (1000, 0)

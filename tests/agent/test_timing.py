@@ -239,7 +239,7 @@ def test_instants_that_only_a_query_needed_which_is_gone_are_asked_for_anew() ->
 
 
 def test_queries_of_different_brokers_do_not_share() -> None:
-    topics = {"run-1": Topic({"a": [1.0]}), "run-2": Topic({"a": [1.0, 2.0]})}
+    topics = {"run-1": Topic({"orders-0": [1.0]}), "run-2": Topic({"orders-0": [1.0, 2.0]})}
     driver = Driver(topics["run-1"], lambda run, _: topics[run])
     for run in topics:
         driver.reads("orders", run=run)
@@ -357,17 +357,26 @@ def test_a_record_from_the_future_hides_the_rows_behind_it_and_no_others() -> No
 
 
 def test_each_topic_is_looked_at_every_few_seconds_while_no_trigger_tells_of_it() -> None:
-    topic = Topic({"a": [1.0], "b": [1.0, 2.0]})
+    topic = Topic({"orders-0": [1.0], "orders-1": [1.0, 2.0]})
     driver = Driver(topic)
     driver.reads("orders")
     for driver.now in (10.0, 10.0 + LOOK_SECONDS / 2, 10.0 + LOOK_SECONDS):
         driver.keeper.turn()
-        topic.partitions["a"].append(5000.0)
+        topic.partitions["orders-0"].append(5000.0)
 
     assert driver.looks == [
         Look("run-1", SOURCE, 10.0, 3),
         Look("run-1", SOURCE, 10.0 + LOOK_SECONDS, 5),
     ]
+
+
+def test_a_topic_is_left_out_of_a_look_until_a_batch_has_told_where_it_is() -> None:
+    driver = Driver(Topic({"orders-0": [1.0], "orders-1": [2.0], "orders-old-0": [1.0] * 50}))
+    driver.reads("orders")
+    driver.now = 10.0
+    driver.keeper.turn()
+
+    assert [look.rows for look in driver.looks] == [2]
 
 
 def test_many_topics_are_looked_at_in_turns() -> None:
@@ -394,7 +403,7 @@ def test_a_topic_that_rests_because_it_was_asked_much_is_looked_at_all_the_same(
 
 
 def test_a_look_that_fails_is_taken_again_after_a_pause() -> None:
-    topic = Topic({"a": [1.0]}, fails=True)
+    topic = Topic({"orders-0": [1.0]}, fails=True)
     driver = Driver(topic)
     driver.reads("orders")
     for driver.now in (10.0, 10.0 + LOOK_SECONDS):

@@ -50,6 +50,10 @@ class ArrivalCurve:
             )
         return ArrivalCurve(_thinned(_needed((*self.samples, (time, rows)), needed_from)))
 
+    def raised(self, rows: float) -> ArrivalCurve:
+        """Return the curve with so many more rows from its beginning on: none of these has arrived since."""
+        return ArrivalCurve(tuple((time, known + rows) for time, known in self.samples))
+
     def _tells_of_clock_set_back(self, time: float, rows: float) -> bool:
         """Whether a sample that knows of more rows is much older by its time: then the clock was set back."""
         newest, most = self.samples[-1]

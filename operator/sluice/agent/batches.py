@@ -78,7 +78,7 @@ class Crew:
 
 def _offsets(sources: Sequence[SourceProgress]) -> float | None:
     spans = [
-        source.end - source.start
+        source.end - source.start + source.joined.rows
         for source in sources
         if source.start is not None and source.end is not None
     ]

@@ -37,12 +37,12 @@ class Committed:
 
     @functools.cached_property
     def ranges(self) -> list[tuple[str, int, int]]:
-        """The partitions that gave rows, with where those begin and end."""
+        """The partitions that gave rows, with where those begin and end; nobody knows of one without a start."""
         starts = self.starts
         return [
-            (name, starts.get(name, 0), end)
+            (name, starts[name], end)
             for name, end in self.ends.items()
-            if end > starts.get(name, 0)
+            if name in starts and end > starts[name]
         ]
 
     def weight(self) -> float:
@@ -81,6 +81,10 @@ class Latency:
         if batch.ranges:
             return replace(self, waiting=(*self.waiting, batch))
         return self._counted(batch, Histogram())
+
+    def with_untimed(self, rows: float) -> Latency:
+        """Count committed rows of which nobody knows since when they were there."""
+        return replace(self, untimed_rows=self.untimed_rows + rows) if rows else self
 
     def with_timing(self, timing: Timing) -> Latency:
         """Count a batch that waited; one that does not wait any longer has been counted."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sluice.agent import offsets
+from sluice.agent import joining, offsets
+from sluice.agent.joining import Joined
 
 _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 
@@ -23,7 +24,9 @@ _CAPITAL = re.compile(r"(?<!^)([A-Z])")
 class SourceProgress:
     """One source in one trigger: rows from its beginning until the batch's start, its end, and the newest.
 
-    `starts` and `ends` are the offsets of Kafka's partitions, empty where they are not known.
+    `starts` and `ends` are the offsets of Kafka's partitions, empty where they are not known. Topics that have `joined`
+    although they are older have no start: until the batch's end they count as if they had been before it. One that no
+    batch has read yet does not count at all.
     """
 
     description: str
@@ -33,6 +36,7 @@ class SourceProgress:
     rows: float
     starts: Mapping[str, int]
     ends: Mapping[str, int]
+    joined: Joined = joining.NONE
 
 
 @dataclass(frozen=True)
@@ -112,14 +116,23 @@ def _duration(document: Mapping[str, Any], phases: Mapping[str, float]) -> float
 
 def _source(document: Mapping[str, Any]) -> SourceProgress:
     description = str(document.get("description") or "")
+    told = [document.get(f"{name}Offset") for name in ("start", "end", "latest")]
+    start, end, latest = (offsets.rows_until(description, offset) for offset in told)
+    starts, ends, newest = (offsets.by_partition(description, offset) for offset in told)
+    rows = float(document.get("numInputRows") or 0)
+    begun = joining.starts(starts, ends, rows)
+    joined = joining.joined(begun, ends, newest, rows)
+    if ends and not newest.keys() <= ends.keys():
+        latest = float(sum(joining.of_topics(newest, ends).values()))
     return SourceProgress(
         description=description,
-        start=offsets.rows_until(description, document.get("startOffset")),
-        end=offsets.rows_until(description, document.get("endOffset")),
-        latest=offsets.rows_until(description, document.get("latestOffset")),
-        rows=float(document.get("numInputRows") or 0),
-        starts=offsets.by_partition(description, document.get("startOffset")),
-        ends=offsets.by_partition(description, document.get("endOffset")),
+        start=None if start is None else start + joined.end,
+        end=end,
+        latest=latest,
+        rows=rows,
+        starts=begun,
+        ends=ends,
+        joined=joined,
     )
 
 

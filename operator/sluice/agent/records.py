@@ -258,13 +258,16 @@ class Record:
         curves = self.curves
         if len(curves) != len(progress.sources):
             curves = tuple(ArrivalCurve() for _ in progress.sources)
+        based = tuple(
+            _with_joined(curves[index], source) for index, source in enumerate(progress.sources)
+        )
         grown = tuple(
-            _grown(curves[index], progress.timestamp, source)
+            _grown(based[index], progress.timestamp, source)
             for index, source in enumerate(progress.sources)
         )
         arrived = self.arrived_rows
         if grown and all(curve.samples for curve in grown):
-            growth = sum(_growth(before, grown[index]) for index, before in enumerate(curves))
+            growth = sum(_growth(before, grown[index]) for index, before in enumerate(based))
             arrived = (arrived or 0.0) + growth
         return replace(
             self,
@@ -282,7 +285,7 @@ class Record:
         if len(self.seen) != len(curves):
             return curves
         return tuple(
-            curves[index].with_looks_of(self.seen[index], source.end)
+            curves[index].with_looks_of(_with_joined(self.seen[index], source), source.end)
             for index, source in enumerate(progress.sources)
         )
 
@@ -308,6 +311,7 @@ class Record:
         for index, source in enumerate(progress.sources):
             batch = _committed(progress, source, self.curves[index])
             latency = latency.with_committed(batch) if batch.rows > 0 else latency
+            latency = latency.with_untimed(source.joined.rows)
         return latency
 
 
@@ -327,7 +331,8 @@ def _committed(progress: Progress, source: SourceProgress, curve: ArrivalCurve) 
     start, end = _range(source)
     offsets = end - start
     # A sink may read a batch twice or not at all, so that Spark's count is of use only where it is less.
-    rows = source.rows if offsets <= 0 or 0 < source.rows < offsets else offsets
+    counted = source.rows - source.joined.rows
+    rows = counted if offsets <= 0 or 0 < counted < offsets else offsets
     estimate = Histogram()
     for stretch in curve.stretches(start, end):
         youngest, oldest = (
@@ -342,8 +347,8 @@ def _committed(progress: Progress, source: SourceProgress, curve: ArrivalCurve) 
         committed_at=progress.committed_at,
         rows=rows,
         estimate=estimate,
-        starts=source.starts,
-        ends=source.ends if source.starts or start == 0 else {},
+        starts=source.starts or (dict.fromkeys(source.ends, 0) if start == 0 else {}),
+        ends=source.ends,
     )
 
 
@@ -352,6 +357,16 @@ def _range(source: SourceProgress) -> tuple[float, float]:
     if source.end is None:
         return 0.0, 0.0
     return (source.end - source.rows if source.start is None else source.start), source.end
+
+
+def _with_joined(curve: ArrivalCurve, source: SourceProgress) -> ArrivalCurve:
+    """Return the curve as if topics that have joined had always been there, for their rows have not arrived now.
+
+    Where the newest offsets are not told, as of a batch that Spark does again, it begins anew.
+    """
+    if not source.joined.end:
+        return curve
+    return ArrivalCurve() if source.latest is None else curve.raised(source.joined.latest)
 
 
 def _grown(curve: ArrivalCurve, time: float, source: SourceProgress) -> ArrivalCurve:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from sluice.agent import logs
+from sluice.agent import joining, logs
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Timing
 from sluice.agent.records import Look, Record
@@ -119,14 +119,16 @@ class Timekeeper:
         """Look at those that were not looked at for longest; each look is one for all of a topic's sources."""
         now = self._now()
         sources: dict[_Topic, list[Source]] = {}
-        for source in _read_by(records):
+        read = _read_by(records)
+        for source in read:
             sources.setdefault(self._topic(source), []).append(source)
         due = sorted((one for one in sources if one.is_due(now)), key=lambda one: one.looked_at)
         for topic in due[:LOOKS_PER_TURN]:
             ends, at = self._ends(topic), self._now()
-            if ends:
-                rows = float(sum(ends.values()))
-                yield from (Look(run_id, name, at, rows) for run_id, name in sources[topic])
+            for source in sources[topic] if ends else ():
+                # Where a topic begins that no batch has read yet is not known.
+                rows = sum(joining.of_topics(ends, read[source]).values())
+                yield Look(*source, at, float(rows))
 
     def _ends(self, topic: _Topic) -> Offsets:
         topic.looked_at = self._now()
@@ -195,16 +197,15 @@ def _runs(records: Iterable[Record]) -> set[str]:
     return {*waiting, *(record.run_id for record in records if record.active)}
 
 
-def _read_by(records: Iterable[Record]) -> list[Source]:
-    """Return the sources of whose partitions the present runs have told, each once."""
+def _read_by(records: Iterable[Record]) -> dict[Source, Offsets]:
+    """Return the sources of whose partitions the present runs have told, and how far each of these was read."""
     last = [(record.run_id, record.last) for record in records if record.active and record.last]
-    found = [
-        (run_id, source.description)
+    return {
+        (run_id, source.description): source.ends
         for run_id, trigger in last
         for source in trigger.sources
         if source.ends and trigger.run_id == run_id
-    ]
-    return list(dict.fromkeys(found))
+    }
 
 
 def _source_of(batch: Committed) -> Source:
