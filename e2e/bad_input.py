@@ -39,7 +39,9 @@ class Refusal(Enum):
     SERVER = (
         "the API server refuses it; the operator, too, if it was stored before the rule was there"
     )
-    SERVER_ALONE = "the API server refuses it by its own means, and the models do not see it"
+    SERVER_ALONE = (
+        "the API server refuses it; the models do not see it, or take what was stored before"
+    )
     OPERATOR = "the API server cannot see it; the operator says so in the condition SpecValid"
 
 
@@ -218,11 +220,23 @@ _DURATIONS = (
             ("spec.slo.window", "slo", "window"),
             ("spec.recovery.target", "recovery", "target"),
             ("spec.scaling.interval", "scaling", "interval"),
-            ("spec.scaling.horizon", "scaling", "horizon"),
             ("spec.restart.initialBackoff", "restart", "initialBackoff"),
             ("spec.restart.maximumBackoff", "restart", "maximumBackoff"),
             ("spec.restart.resetAfter", "restart", "resetAfter"),
         )
+    ),
+    _server(
+        "a forecast goes ahead",
+        {"scaling": {"horizon": "0m"}},
+        *("spec.scaling.horizon", "'0m'", "must be 1m or longer"),
+    ),
+    *(
+        _server_alone(
+            f"a forecast does not go only {written} ahead",
+            {"scaling": {"horizon": written}},
+            *("spec.scaling.horizon", f"'{written}'", "must be 1m or longer"),
+        )
+        for written in ("30s", "59s999ms")
     ),
     *(
         _server(

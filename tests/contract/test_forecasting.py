@@ -1,13 +1,16 @@
 """Forecasts come from another process, which may take too long, or die."""
 
 import asyncio
+import logging
 import os
 import signal
 import time
 
+import pytest
+
 from sluice.adapters.forecasting import ForecastProcess
 from sluice.core.forecasting.forecast import Forecast
-from sluice.core.learning.foreseeing import Forecaster
+from sluice.core.learning.foreseeing import Forecaster, History
 from sluice.core.series import NoData
 
 AT = 1_767_225_600.0
@@ -54,6 +57,29 @@ def test_a_process_that_dies_is_followed_by_another() -> None:
             return [(await process.foresee(Forecaster(), HISTORY, AT))[1] for _ in range(2)]
 
     told = asyncio.run(asked())
+    assert isinstance(told[1], Forecast)
+
+
+class Broken(Forecaster):
+    """Its model has a bug."""
+
+    def foresee(self, history: History, at: float) -> Forecast | NoData:
+        """As a bug would."""
+        raise ZeroDivisionError("of a model")
+
+
+def test_a_bug_in_a_model_is_logged_and_leaves_a_decision_without_a_forecast(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def asked() -> list[Forecast | NoData]:
+        async with ForecastProcess() as process:
+            told = [(await process.foresee(Broken(), HISTORY, AT))[1]]
+            return [*told, (await process.foresee(Forecaster(), HISTORY, AT))[1]]
+
+    with caplog.at_level(logging.ERROR):
+        told = asyncio.run(asked())
+    assert told[0] == NoData("forecasting failed with ZeroDivisionError")
+    assert "in foresee" in caplog.text
     assert isinstance(told[1], Forecast)
 
 

@@ -4,6 +4,7 @@ A process that does not answer in time is ended, and the next question starts an
 """
 
 import asyncio
+import logging
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +16,8 @@ from sluice.core.series import NoData
 
 if TYPE_CHECKING:
     from sluice.core.learning.foreseeing import Forecaster, History
+
+log = logging.getLogger(__name__)
 
 Foreseen = tuple["Forecaster", Forecast | NoData]
 
@@ -34,20 +37,23 @@ class ForecastProcess:
         self._end()
 
     async def foresee(self, forecaster: "Forecaster", history: "History", at: float) -> Foreseen:
-        """What is forecast; why nothing is, if the process fails. One question at a time: it has one processor."""
+        """What is forecast; why nothing is, if that fails. One question at a time: the process has one processor."""
         async with self._turn:
-            question = asyncio.get_running_loop().run_in_executor(
-                self._ready(), _foreseen, forecaster, tuple(history), at
-            )
             try:
                 async with asyncio.timeout(self.deadline):
-                    return await question
+                    return await asyncio.get_running_loop().run_in_executor(
+                        self._ready(), _foreseen, forecaster, tuple(history), at
+                    )
             except TimeoutError:
                 self._end()
                 return forecaster, NoData(f"no forecast within {self.deadline:g} s")
             except BrokenProcessPool:
                 self._end()
                 return forecaster, NoData("the process that forecasts has died")
+            except Exception as error:
+                # A bug in a model must not keep the job from being scaled: a load may be planned without a forecast.
+                log.exception("nothing could be forecast")
+                return forecaster, NoData(f"forecasting failed with {type(error).__name__}")
 
     def _ready(self) -> ProcessPoolExecutor:
         if self._pool is None:

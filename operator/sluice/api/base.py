@@ -104,19 +104,36 @@ FreeForm = Annotated[
 
 def positive_duration(field: str) -> Rule:
     """The duration in `field` is longer than zero."""
-    camel = to_camel(field)
-
-    def check(model: Any) -> bool:
-        value = getattr(model, field)
-        return value is None or quantities.duration(value).total_seconds() > 0
-
+    camel, remedy = to_camel(field), "must be longer than zero, for example 30s"
     return Rule(
         field=camel,
         cel=f"!has(self.{camel}) || self.{camel}.matches('[1-9]')",
-        message=f"'\\'' + self.{camel} + '\\' must be longer than zero, for example 30s'",
-        check=check,
-        told=lambda model: f"'{getattr(model, field)}' must be longer than zero, for example 30s",
+        message=f"'\\'' + self.{camel} + '\\' {remedy}'",
+        check=lambda model: _is_positive(getattr(model, field)),
+        told=lambda model: f"'{getattr(model, field)}' {remedy}",
     )
+
+
+def least_duration(field: str, least: str) -> Rule:
+    """The duration in `field` is not shorter than `least`.
+
+    To us it only has to be longer than zero: a job that was stored before there was this rule must go on.
+    """
+    camel, remedy = to_camel(field), f"must be {least} or longer"
+    # CEL knows no days; what has some is long enough for the API server.
+    readable = f"self.{camel}.matches('^([0-9]{{1,6}}(ms|s|m|h))+$')"
+    enough = f"duration(self.{camel}) >= duration('{least}')"
+    return Rule(
+        field=camel,
+        cel=f"!has(self.{camel}) || ({readable} ? {enough} : self.{camel}.matches('[1-9]'))",
+        message=f"'\\'' + self.{camel} + '\\' {remedy}'",
+        check=lambda model: _is_positive(getattr(model, field)),
+        told=lambda model: f"'{getattr(model, field)}' {remedy}",
+    )
+
+
+def _is_positive(duration: str | None) -> bool:
+    return duration is None or quantities.duration(duration).total_seconds() > 0
 
 
 def enough_memory(minimum: str) -> Rule:

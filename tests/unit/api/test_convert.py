@@ -91,6 +91,10 @@ def test_fields_that_this_version_only_stores_are_named() -> None:
     assert job(scaling={"mode": "Auto"}, recovery={"target": "1m"}).not_in_force == ()
 
 
+def test_a_horizon_that_was_stored_when_shorter_ones_were_taken_is_still_read() -> None:
+    assert job(scaling={"mode": "Auto", "horizon": "30s"}).scaling.horizon == timedelta(seconds=30)
+
+
 def test_what_profiles_may_cost_is_read_in_the_cores_units() -> None:
     declared = {"enabled": True, "budget": {"coreHours": 0.5}, "maxShare": 0.1, "maxAge": "7d"}
     found = job(profiling=declared).profiling

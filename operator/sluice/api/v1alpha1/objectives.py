@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sluice.api.base import Duration, FreeForm, Model, Rule, positive_duration, text_of_form
+from sluice.api.base import (
+    Duration,
+    FreeForm,
+    Model,
+    Rule,
+    least_duration,
+    positive_duration,
+    text_of_form,
+)
 from sluice.core import quantities
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -202,7 +210,10 @@ class Scaling(Model):
         "daedalus",
     ] = Field("sluice", description="The rule that decides.")
     interval: Duration = Field("60s", description="Time between two decisions.")
-    horizon: Duration = Field("15m", description="How far ahead the load is forecast.")
+    horizon: Duration = Field(
+        "15m",
+        description="How far ahead the load is forecast: 1m, which is a step of it, or longer.",
+    )
     stabilisation: Duration = Field(
         "5m",
         description="A smaller size must be wanted for so long before the job shrinks; 0s shrinks at once.",
@@ -214,7 +225,7 @@ class Scaling(Model):
         default=[], max_length=32, description="Known events that change the load, such as a sale."
     )
 
-    rules = (positive_duration("interval"), positive_duration("horizon"))
+    rules = (positive_duration("interval"), least_duration("horizon", "1m"))
 
 
 class Alternate(Model):

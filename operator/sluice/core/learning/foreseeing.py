@@ -20,11 +20,15 @@ AGAIN = 1800.0
 """Seconds until the model is chosen anew; while there is little history, until that has doubled."""
 
 STEP = 60.0
+"""Seconds from one moment of a forecast to the next."""
 
 
 @dataclass
 class Forecaster:
-    """Foresees the load of one job; remembers which model it trusts."""
+    """Foresees the load of one job; remembers which model it trusts.
+
+    The horizon is in seconds. One that is shorter than a step, as older releases took it, is a step.
+    """
 
     horizon: float = 900.0
     calendar: tuple[Event, ...] = ()
@@ -47,15 +51,16 @@ class Forecaster:
             return NoData("no load has been measured yet")
         announced = Announced(now=datetime.fromtimestamp(at, UTC), events=self.calendar)
         known = announced if self.calendar else None
+        horizon = max(self.horizon, STEP)
         if self._is_due(history, at):
-            found = select(history, self.horizon, STEP, former=self._selection, announced=known)
+            found = select(history, horizon, STEP, former=self._selection, announced=known)
             if isinstance(found, NoData):
                 return found
             self._selection, self._selected_at = found, at
             self._selected_with = -history[0][0]
         if self._selection is None:
             return NoData("no model has been chosen yet")
-        return predict(history, self.horizon, self._selection, announced=known)
+        return predict(history, horizon, self._selection, announced=known)
 
     def _is_due(self, history: History, at: float) -> bool:
         old = at - self._selected_at >= AGAIN
