@@ -133,7 +133,11 @@ def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: s
         ("load.csv", "2026-01-31 20:00,1\n31 Jan 2026,2\n", "each line has a time"),
         ("load.csv", "", "0 samples"),
         ("load.csv", "0,5\n1,-5\n", "-5 rows/s at 1 s"),
+        ("load.csv", "0,5\n,6\n2,7\n", "each line has a time"),
+        ("load.csv", "0,5\n1,\n2,\n", "1 samples"),
         ("load.json", "nonsense", "/api/v1/query_range"),
+        ("load.json", '{"data": {"result": [{"values": []}]}}', "a series without samples"),
+        ("load.json", '{"data": {"result": [{"values": [[0, null], [1, null]]}]}}', "0 samples"),
         ("load.json", '{"data": {"result": []}}', "0 series"),
         ("load.parquet", "nonsense", "Parquet"),
         ("load.txt", "0,1", "give a .csv, .parquet or .json file"),
@@ -165,6 +169,27 @@ def test_a_load_is_read_from_a_file(tmp_path: Path, name: str, content: str) -> 
     trace, told = loads.read(tmp_path / name)
     assert trace.rates.tolist() == [10, 20, 30]
     assert all("second 0 of the run" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("load.csv", "0,10\n1,\n2,30\n"),
+        ("load.csv", "0,10\n1,null\n2,30\n"),
+        ("load.csv", "0,10\n1,NaN\n2,30\n"),
+        ("load.csv", '"Time","rate"\n"2026-01-31 20:00:00","10"\n"2026-01-31 20:00:01",""\n'
+         '"2026-01-31 20:00:02","30"\n'),
+        ("load.json", '{"data": {"result": [{"values": [[0, "10"], [1, "NaN"], [2, "30"]]}]}}'),
+        ("load.json", '{"data": {"result": [{"values": [[0, 10], [1, null], [2, 30]]}]}}'),
+    ],
+)  # fmt: skip
+def test_a_number_that_a_file_lacks_is_left_out_and_told(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    trace, told = loads.read(tmp_path / name)
+    assert trace.rates.tolist() == [10, 20, 30]
+    assert "1 samples without a number were left out" in told
 
 
 def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:

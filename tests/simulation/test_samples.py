@@ -41,8 +41,28 @@ def test_small_flaws_are_repaired_and_told(
 
 
 @pytest.mark.parametrize(
+    ("each", "unit"), [(1, "milliseconds"), (1000, "microseconds"), (1_000_000, "nanoseconds")]
+)
+def test_times_that_can_only_be_finer_than_seconds_are_taken_so_and_told(
+    each: int, unit: str
+) -> None:
+    begin = 1_767_225_600_123
+    trace, told = read([((begin + 15_000 * place) * each, place) for place in range(100)])
+    assert trace.rates[::15].tolist() == list(range(100))
+    assert told == (
+        f"times are taken as {unit} since 1970; it begins at 1767225600 s, which is second 0 of the run"
+    )
+
+
+def test_a_time_axis_of_its_own_has_seconds() -> None:
+    trace, told = read([(15_000 * place, 10) for place in range(100)])
+    assert (trace.seconds, told) == (99 * 15_000 + 1, "")
+
+
+@pytest.mark.parametrize(
     ("samples", "words"),
     [
+        ([(1_767_225_600, 10), (1_767_225_600_000, 10)], "give at most a year"),
         ([(0, 10), (1, -5)], "-5 rows/s at 1 s"),
         ([(0, 10)], "1 samples"),
         ([(0, float("nan")), (1, 5)], "1 samples"),

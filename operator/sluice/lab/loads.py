@@ -1,13 +1,14 @@
 """Loads by name and from files.
 
 A file has two columns, times and rows per second: as CSV with or without a head, as Parquet, or as the JSON of a
-Prometheus range query. Times are seconds, or as in 2026-01-31T20:00:00Z. Small flaws are repaired and told; where a
-repair would be a guess, the file is refused.
+Prometheus range query. Times are seconds, milliseconds and finer since 1970, or as in 2026-01-31T20:00:00Z. Small flaws
+are repaired and told; where a repair would be a guess, the file is refused.
 """
 
 import json
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -23,6 +24,12 @@ from sluice.core.simulation.trace import Rates, Trace
 from sluice.errors import InvalidSpec, Problem
 
 FORMATS = "a .csv, .parquet or .json file"
+
+MISSING = frozenset({"", "null", "none"})
+"""How files write that there is no number, beside NaN."""
+
+Converters = Mapping[int | str, Callable[[str], float]]
+"""How columns are read that are more than numbers, by their places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,26 +91,34 @@ def _csv(path: Path) -> tuple[Rates, Rates]:
     with path.open(encoding="utf-8-sig", errors="replace") as lines:
         cells = [line.partition(",")[0].strip(' "\r\n') for line in islice(lines, 2)]
     head = 0 if _is_moment(cells[0] if cells else "") else 1
-    has_dates = any("-" in cell for cell in cells[head:])
+    # A call of Python for each line takes its time, which files of seconds are spared.
+    converters: Converters = {0: _moment} if any("-" in cell for cell in cells[head:]) else {}
     try:
-        with warnings.catch_warnings():
-            # That a file is empty is said by those who need two samples.
-            warnings.simplefilter("ignore", UserWarning)
-            table = np.loadtxt(
-                path,
-                delimiter=",",
-                quotechar='"',
-                skiprows=head,
-                usecols=(0, 1),
-                # A call of Python for each line takes its time, which files of seconds are spared.
-                converters={0: _moment} if has_dates else None,
-                encoding="utf-8-sig",
-                ndmin=2,
-            )
+        try:
+            table = _columns(path, head, converters)
+        except ValueError:
+            # So are files without missing numbers.
+            table = _columns(path, head, {**converters, 1: _rate})
     except (ValueError, IndexError) as error:
         remedy = "each line has a time (seconds, or as 2026-01-31T20:00:00Z) and rows per second"
         raise _refusal(path, str(error), remedy) from error
     return table[:, 0], table[:, 1]
+
+
+def _columns(path: Path, head: int, converters: Converters) -> Rates:
+    with warnings.catch_warnings():
+        # That a file is empty is said by those who need two samples.
+        warnings.simplefilter("ignore", UserWarning)
+        return np.loadtxt(
+            path,
+            delimiter=",",
+            quotechar='"',
+            skiprows=head,
+            usecols=(0, 1),
+            converters=converters or None,
+            encoding="utf-8-sig",
+            ndmin=2,
+        )
 
 
 def _is_moment(text: str) -> bool:
@@ -121,6 +136,12 @@ def _moment(text: str) -> float:
     except ValueError:
         found = datetime.fromisoformat(text.strip())
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _rate(told: object) -> float:
+    """A number, which is NaN where it is missing."""
+    text = str(told).strip()
+    return math.nan if text.lower() in MISSING else float(text)
 
 
 def _parquet(path: Path) -> tuple[Rates, Rates]:
@@ -151,13 +172,16 @@ def _prometheus(path: Path) -> tuple[Rates, Rates]:
         answer: Any = json.loads(path.read_text(encoding="utf-8"))
         found = answer["data"]["result"] if "data" in answer else answer
         samples = [sample for series in found for sample in series["values"]]
-        table = np.array([[float(at), float(rate)] for at, rate in samples], dtype=float)
+        table = np.array([[float(at), _rate(rate)] for at, rate in samples], dtype=float)
     except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
         remedy = "export it from /api/v1/query_range, which has data.result[].values"
         raise _refusal(path, repr(error), remedy) from error
     if len(found) != 1:
         remedy = "sum the query over its labels, so that it gives one series"
         raise _refusal(path, f"{len(found)} series", remedy)
+    if not samples:
+        remedy = "ask for a time in which the query has values"
+        raise _refusal(path, "a series without samples", remedy)
     return table[:, 0], table[:, 1]
 
 

@@ -7,7 +7,8 @@
     negative rate         refused: probably a counter, not a rate
     a longer gap          refused: nobody knows the load there
 
-All repairs are told. The first sample is second 0.
+Times are seconds. If they can only be milli-, micro- or nanoseconds since 1970, they are taken so; of times that begin
+near zero nobody knows. All repairs are told. The first sample is second 0.
 """
 
 import numpy as np
@@ -19,6 +20,15 @@ LONGEST_GAP = 3600
 LONGEST_TRACE = 366 * 86_400
 """Seconds. A year of seconds is a quarter of a gigabyte."""
 
+UNITS = (
+    ("nanoseconds", 1e9, 1e17),
+    ("microseconds", 1e6, 1e14),
+    ("milliseconds", 1e3, 1e11),
+)
+"""How many of them are a second, and which number all times since 1973 are above: seconds since 1970 are not above any
+before the year 5138.
+"""
+
 
 def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, ...]]:
     """Make a trace of samples; tells what was repaired. Raises InvalidSpec."""
@@ -29,6 +39,7 @@ def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, .
         times, rates = times[finite], rates[finite]
     if len(times) < 2:
         raise _refusal(name, f"{len(times)} samples", "a load needs at least two")
+    times = _in_seconds(times, told)
     if (rates < 0).any():
         worst = int(np.argmin(rates))
         value = f"{rates[worst]:g} rows/s at {times[worst]:.10g} s"
@@ -40,6 +51,15 @@ def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, .
     if times[0]:
         told.append(f"it begins at {times[0]:.0f} s, which is second 0 of the run")
     return Trace(name=name, rates=_by_second(name, times - times[0], rates, told)), tuple(told)
+
+
+def _in_seconds(times: Rates, told: list[str]) -> Rates:
+    earliest = float(times.min())
+    for unit, each, above in UNITS:
+        if earliest > above:
+            told.append(f"times are taken as {unit} since 1970")
+            return times / each
+    return times
 
 
 def _by_second(name: str, times: Rates, rates: Rates, told: list[str]) -> Rates:
