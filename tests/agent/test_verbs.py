@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,29 @@ def agent(tmp_path: Path) -> Agent:
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN + "\n")
     return Agent(token_file)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_the_agent_answers_at_addresses_of_both_families(address: str, agent: Agent) -> None:
+    if address == "::1" and not socket.has_dualstack_ipv6():
+        pytest.skip("this kernel has no IPv6")
+    assert agent.port is not None
+    connection = http.client.HTTPConnection(address, agent.port, timeout=10)
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_the_agent_answers_where_the_kernel_has_no_ipv6(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("all other tests show it")
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
+    agent = Agent(tmp_path / "token")
+    assert agent.ask("GET", "/healthz", token=None)[0] == 200
+    with socket.socket(socket.AF_INET6) as one:
+        assert one.connect_ex(("::1", agent.port or 0)) != 0
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])

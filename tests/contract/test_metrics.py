@@ -31,7 +31,7 @@ def serving(registry: CollectorRegistry, asked: list[str] | None = None) -> Metr
         if asked is not None:
             asked.append("refreshed")
 
-    return MetricsServer(registry, refresh, port=0, host="127.0.0.1")
+    return MetricsServer(registry, refresh, port=0)
 
 
 def counted() -> CollectorRegistry:
@@ -72,7 +72,7 @@ async def test_a_loop_that_hangs_fails_the_scrape(monkeypatch: pytest.MonkeyPatc
     async def never() -> None:
         await asyncio.sleep(3600)
 
-    async with MetricsServer(counted(), never, port=0, host="127.0.0.1") as server:
+    async with MetricsServer(counted(), never, port=0) as server:
         answer = await get(server)
     assert answer.code == 503
     assert "has not answered within 0.05 s" in answer.text

@@ -7,6 +7,7 @@ hangs, the scrape fails, and an alert can tell.
 
 import asyncio
 import logging
+import socket
 import socketserver
 import sys
 import threading
@@ -19,6 +20,8 @@ from typing import Any, Self
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
+
+from sluice.adapters.listening import listening
 
 log = logging.getLogger(__name__)
 
@@ -35,16 +38,15 @@ class MetricsServer:
         refresh: Callable[[], Awaitable[None]],
         *,
         port: int,
-        host: str = "0.0.0.0",
     ) -> None:
         self._registry = registry
         self._refresh = refresh
-        self._address = (host, port)
+        self._port = port
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         handler = partial(_Handler, self._registry, partial(self._refresh_in, loop))
-        self._server = _Server(self._address, handler)
+        self._server = _Server(listening(self._port), handler)
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
         return self
@@ -62,7 +64,12 @@ class MetricsServer:
 
 
 class _Server(socketserver.TCPServer):
-    allow_reuse_address = True
+    def __init__(
+        self, listens: socket.socket, handler: Callable[..., BaseHTTPRequestHandler]
+    ) -> None:
+        super().__init__(listens.getsockname(), handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listens
 
     def handle_error(self, *_: Any) -> None:
         """A client that goes away, or takes too long, is no news; anything else is a bug."""

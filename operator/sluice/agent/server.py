@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.server
+import socket
+import socketserver
 import threading
 from collections.abc import Callable
 
@@ -17,13 +19,29 @@ Answer = Callable[[Request], Response]
 def start(port: int, answer: Answer) -> int | None:
     """Serve in daemon threads; return the port, or None if it cannot be had, which is logged."""
     try:
-        server = http.server.ThreadingHTTPServer(("", port), _handler(answer))
+        server = _Server(port, _handler(answer))
     except OSError as error:
         logs.write("error", f"Port {port} cannot be served; the program runs on", error=str(error))
         return None
-    server.daemon_threads = True
     threading.Thread(target=server.serve_forever, name="sluice-agent-http", daemon=True).start()
     return int(server.server_address[1])
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    """Listens on all addresses, also those of IPv6 where the kernel has it: a pod may have no other."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, handler: type[http.server.BaseHTTPRequestHandler]) -> None:
+        if socket.has_dualstack_ipv6():
+            self.address_family = socket.AF_INET6
+        super().__init__(("", port), handler)
+
+    def server_bind(self) -> None:
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        # That of http.server would ask the DNS for our name, which nobody needs.
+        socketserver.TCPServer.server_bind(self)
 
 
 def _handler(answer: Answer) -> type[http.server.BaseHTTPRequestHandler]:

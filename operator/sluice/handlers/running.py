@@ -12,6 +12,7 @@ from sluice.adapters.agents import HttpAgents
 from sluice.adapters.clock import SystemClock
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.forecasting import ForecastProcess
+from sluice.adapters.health import HealthServer
 from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.adapters.metrics import MetricsServer
 from sluice.agent.pack import packed
@@ -75,6 +76,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         metrics = MetricsServer(operator.registry, operator.refresh, port=settings.metrics_port)
         await stack.enter_async_context(metrics)
         await _wait_for_kinds(cluster, namespaces)
+        await stack.enter_async_context(HealthServer(settings.health_port))
         work = asyncio.create_task(operator.run())
         sweeping = asyncio.create_task(sweeper.run())
         has_ended = asyncio.Event()
@@ -93,7 +95,6 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
                 standalone=True,
                 clusterwide=not namespaces,
                 namespaces=namespaces,
-                liveness_endpoint=f"http://0.0.0.0:{settings.health_port}/healthz",
             )
         finally:
             work.cancel()
