@@ -9,6 +9,8 @@
         AgentUnavailable
         MetricsUnavailable
       Conflict              someone else wrote first              -> read again, at once
+      NameTaken             what is there is somebody else's      -> tell the user, try again
+        NotYetGone          it is about to go                     -> try again
       NotFound              the object is not there (any more)    -> read again
       CorruptState          what was stored cannot be read        -> start afresh, say so
 
@@ -73,6 +75,14 @@ class MetricsUnavailable(Unavailable):
 
 class Conflict(SluiceError):
     """Another writer was first: what was read is no longer true."""
+
+
+class NameTaken(SluiceError):
+    """An object of that name is there, and is not ours to write."""
+
+
+class NotYetGone(NameTaken):
+    """It was made for somebody who is gone, and goes by itself."""
 
 
 class NotFound(SluiceError):

@@ -84,6 +84,15 @@ class Cluster(Protocol):
     ) -> Json:
         """Apply an object or its subresource on the server's side. Raises NotFound, InvalidSpec."""
 
+    async def amend(
+        self, resource: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+    ) -> bool:
+        """Replace the parts of an object that a body has, but its metadata, if the object passes the tests: the values
+        that it must have, by JSON pointers. Whether it has; this takes no right to read it.
+
+        Raises NotFound, InvalidSpec.
+        """
+
     async def resize(self, body: Mapping[str, Any]) -> Json:
         """Change the resources of the containers of a running pod that a body names.
 

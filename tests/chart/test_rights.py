@@ -99,6 +99,12 @@ class Asked:
             self._note("create", resource, place)
         return await self._cluster.apply(resource, body, subresource=subresource)
 
+    async def amend(
+        self, resource: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+    ) -> bool:
+        self._note("patch", resource, body["metadata"]["namespace"])
+        return await self._cluster.amend(resource, body, tests=tests)
+
     async def resize(self, body: Mapping[str, Any]) -> Json:
         self._note("patch", Resource("v1", "pods/resize"), body["metadata"]["namespace"])
         return await self._cluster.resize(body)
@@ -155,6 +161,7 @@ async def _a_profiles_life(
         operator.job_gone(copy)
         # What the garbage collector takes.
         operator.pod_gone(cluster.remove(PODS, space, "profiled-driver"))
+        cluster.collect(copy["metadata"]["uid"])
 
 
 def _with_all_that_is_copied() -> Json:

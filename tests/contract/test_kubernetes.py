@@ -19,7 +19,17 @@ from sluice.errors import (
     SluiceError,
 )
 from sluice.manifests.pods import resized
-from sluice.ports import CONFIG_MAPS, LEASES, NAMESPACES, NODES, PODS, ROLES, STREAM_JOBS, Json
+from sluice.ports import (
+    CONFIG_MAPS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    ROLES,
+    SECRETS,
+    STREAM_JOBS,
+    Json,
+)
 from tests.support.http import CUT_OFF, Answer, Server, telling
 
 POD = {"metadata": {"namespace": "shop", "name": "clicks"}}
@@ -188,6 +198,59 @@ async def test_a_replacement_sends_the_version_that_was_read() -> None:
         "/api/v1/namespaces/shop/pods/clicks",
     )
     assert server.only.json["metadata"]["resourceVersion"] == "7"
+
+
+OWNER = {"/metadata/ownerReferences/0/uid": "uid-of-clicks"}
+
+
+async def test_an_amendment_replaces_what_a_body_has_only_in_an_object_that_passes_the_tests() -> (
+    None
+):
+    body = {"apiVersion": "v1", "kind": "Secret", **POD, "type": "Opaque", "data": {"a": "b"}}
+    async with Server() as server, client(server) as cluster:
+        assert await cluster.amend(SECRETS, body, tests=OWNER)
+    assert (server.only.method, server.only.path) == (
+        "PATCH",
+        "/api/v1/namespaces/shop/secrets/clicks",
+    )
+    assert server.only.headers["content-type"] == "application/json-patch+json"
+    assert server.only.json == [
+        {"op": "test", "path": "/metadata/ownerReferences/0/uid", "value": "uid-of-clicks"},
+        {"op": "add", "path": "/type", "value": "Opaque"},
+        {"op": "add", "path": "/data", "value": {"a": "b"}},
+    ]
+
+
+async def test_the_answer_to_an_amendment_has_no_secret() -> None:
+    async with Server() as server, client(server) as cluster:
+        await cluster.amend(SECRETS, POD, tests=OWNER)
+    assert "as=PartialObjectMetadata;" in server.only.headers["Accept"]
+
+
+async def test_an_object_that_does_not_pass_a_test_is_told_from_one_that_is_refused() -> None:
+    told = "the server rejected our request due to an error in our request"
+    unfit = status(422, told, reason="Invalid", details={})
+    async with Server(unfit) as server, client(server) as cluster:
+        assert not await cluster.amend(SECRETS, POD, tests=OWNER)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (status(422, 'Secret "a" is invalid: type: field is immutable'), InvalidSpec),
+        (status(422, 'admission webhook "w" denied the request: no'), InvalidSpec),
+        (status(403, 'secrets "a" is forbidden: exceeded quota: small'), InvalidSpec),
+        (status(404), NotFound),
+        (status(500, "failed calling webhook", reason="InternalError"), Declined),
+    ],
+    ids=str,
+)
+async def test_what_is_refused_of_an_amendment_is_an_error(
+    answer: Answer, error: type[SluiceError]
+) -> None:
+    async with Server(answer) as server, client(server) as cluster:
+        with pytest.raises(error):
+            await cluster.amend(SECRETS, POD, tests=OWNER)
 
 
 async def test_a_resize_changes_the_containers_that_it_names_and_nothing_else() -> None:

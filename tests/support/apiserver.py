@@ -160,6 +160,8 @@ class ApiServer:
                 sent, part = await request.json(), where.get("subresource", "")
                 stored = await self.cluster.get(resource, namespace, name)
                 body = self.cluster.put(resource, merged(stored, _unscaled(sent, part)))
+            case "PATCH" if request.content_type == "application/json-patch+json":
+                return await self._amend(request)
             case "PATCH":
                 sent, part = await request.json(), where.get("subresource", "")
                 body = await self.cluster.apply(resource, sent, subresource=part)
@@ -174,6 +176,21 @@ class ApiServer:
             case _:
                 body = await self.cluster.get(resource, namespace, name)
         return web.json_response(body)
+
+    async def _amend(self, request: web.Request) -> web.StreamResponse:
+        where = request.match_info
+        tests: Json = {}
+        parts: Json = {}
+        for operation in await request.json():
+            of_its_kind = tests if operation["op"] == "test" else parts
+            of_its_kind[operation["path"]] = operation["value"]
+        metadata = {"namespace": where["namespace"], "name": where["name"]}
+        body = {**{path[1:]: value for path, value in parts.items()}, "metadata": metadata}
+        if await self.cluster.amend(_resource(request), body, tests=tests):
+            return web.json_response({"metadata": metadata})
+        told = "the server rejected our request due to an error in our request"
+        refusal = {"kind": "Status", "code": 422, "reason": "Invalid", "details": {}}
+        return web.json_response({**refusal, "message": told}, status=422)
 
 
 def merged(stored: Json, patch: Json) -> Json:

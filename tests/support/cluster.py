@@ -4,7 +4,7 @@ import copy
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -83,6 +83,14 @@ class MemoryCluster:
         self._tell("DELETED", resource, removed)
         return removed
 
+    def collect(self, owner: str, *, spares: Collection[Resource] = ()) -> None:
+        """Take away what belonged to the owner of that uid, as the garbage collector does."""
+        spared = {resource.plural for resource in spares}
+        for (plural, namespace, name), body in list(self._objects.items()):
+            owners = {one["uid"] for one in body["metadata"].get("ownerReferences", ())}
+            if owner in owners and plural not in spared:
+                self.remove(Resource("", plural), namespace, name)
+
     def stored(self, resource: Resource, name: str, namespace: str = "shop") -> Json | None:
         """An object as it is stored."""
         return copy.deepcopy(self._objects.get((resource.plural, namespace, name)))
@@ -147,6 +155,20 @@ class MemoryCluster:
         self._match(found, metadata)
         return self.put(resource, {**found, subresource: body[subresource]})
 
+    async def amend(
+        self, resource: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+    ) -> bool:
+        """Replace parts of an object that has the values of the tests."""
+        self._record("amend", resource, body)
+        metadata = body["metadata"]
+        found = self._find(resource, metadata.get("namespace", ""), metadata["name"])
+        if any(_at(found, pointer) != value for pointer, value in tests.items()):
+            return False
+        amended = {**found, **body, "metadata": found["metadata"]}
+        if amended != found:
+            self.put(resource, amended)
+        return True
+
     async def resize(self, body: Mapping[str, Any]) -> Json:
         """Merge the resources of the containers that are named into those of a pod."""
         self._record("resize", PODS, body)
@@ -195,6 +217,17 @@ class MemoryCluster:
         for key in ("uid", "resourceVersion"):
             if key in sent and sent[key] != found["metadata"][key]:
                 raise Conflict(f"{found['metadata']['name']} has another {key}")
+
+
+def _at(body: Json, pointer: str) -> object:
+    """What is at a JSON pointer (RFC 6901)."""
+    found: Any = body
+    for part in pointer.split("/")[1:]:
+        try:
+            found = found[int(part)] if isinstance(found, list) else found[part]
+        except LookupError:
+            return None
+    return found
 
 
 def _has_labels(body: Json, selector: str) -> bool:

@@ -195,9 +195,7 @@ class Place:
                     kind = next(kind for kind in INSIDE if kind.plural == inner)
                     self.cluster.remove(kind, space, other)
         if plural == "streamjobs":
-            space = body["metadata"]["namespace"]
-            if self.cluster.stored(PODS, f"{name}-driver", space):
-                self.cluster.remove(PODS, space, f"{name}-driver")
+            self.cluster.collect(body["metadata"]["uid"])
 
 
 @asynccontextmanager

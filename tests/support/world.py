@@ -142,6 +142,10 @@ class World:
         """A user deletes the job; its pod stays for now."""
         self.fleet.lose_job(self.cluster.remove(STREAM_JOBS, "shop", name))
 
+    def collect(self, name: str = "clicks") -> None:
+        """The garbage collector removes what belonged to a job that was deleted."""
+        self.cluster.collect(resource(name)["metadata"]["uid"])
+
 
 @asynccontextmanager
 async def world(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Self
 
@@ -26,6 +26,11 @@ FIELD_MANAGER = "sluice"
 _PAGE = 250
 _JSON = {"Content-Type": "application/json"}
 _METADATA_ONLY = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
+_AMEND = {
+    "Content-Type": "application/json-patch+json",
+    # The answer to a patch has the whole object, and nobody here is to read a Secret.
+    "Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+}
 _APPLY = {"Content-Type": "application/apply-patch+yaml"}
 _STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
 
@@ -35,11 +40,19 @@ _MOST_TOLD = 2048
 _NO_SUCH_PATH = "could not find the requested resource"
 """What the API server says of a path that it does not serve; a missing object has its name in the answer."""
 
+_UNFIT = "rejected our request due to an error in our request"
+"""What it says of a patch that does not fit the object, because a test of it fails; what is wrong with the object that
+would come of it is told by its fields.
+"""
+
 _DENIED = "denied the request"
 """What a refusal by a webhook has in it, whatever its code."""
 
 _FORBIDDEN = "is forbidden: "
 """What other refusals have in them; with "user" after it, it is about who asks."""
+
+_IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
+"""The parts of an object that say which one it is."""
 
 ADMISSION = 10.0
 """Seconds more that a new object may take: so long the API server waits for a webhook of admission, if that does not
@@ -120,6 +133,21 @@ class KubernetesCluster:
             "PATCH", resource, *place, subresource, body=body, query=query, headers=_APPLY
         )
 
+    async def amend(
+        self, resource: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+    ) -> bool:
+        """Replace the parts that a body has in an object that passes the tests; whether it does."""
+        parts = {f"/{part}": value for part, value in body.items() if part not in _IDENTITY}
+        patch = [*_operations("test", tests), *_operations("add", parts)]
+        place, query = _place(body), {"fieldManager": FIELD_MANAGER}
+        try:
+            await self._call("PATCH", resource, *place, body=patch, query=query, headers=_AMEND)
+        except InvalidSpec as error:
+            if _UNFIT not in str(error):
+                raise
+            return False
+        return True
+
     async def resize(self, body: Mapping[str, Any]) -> Json:
         """Change the resources of the containers that a body names, while they run."""
         place, query = _place(body), {"fieldManager": FIELD_MANAGER}
@@ -153,7 +181,7 @@ class KubernetesCluster:
         name: str = "",
         subresource: str = "",
         *,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | Sequence[Json] | None = None,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] = _JSON,
     ) -> Json:
@@ -195,6 +223,11 @@ def _place(body: Mapping[str, Any]) -> tuple[str | None, str]:
     """The namespace and the name of an object."""
     metadata = body["metadata"]
     return metadata.get("namespace"), metadata["name"]
+
+
+def _operations(verb: str, values: Mapping[str, object]) -> list[Json]:
+    """The part of a JSON patch (RFC 6902) that does the same with each value; to add what is there replaces it."""
+    return [{"op": verb, "path": path, "value": value} for path, value in values.items()]
 
 
 def _path(resource: Resource, namespace: str | None, name: str, subresource: str) -> str:

@@ -35,6 +35,7 @@ from sluice.errors import (
     CorruptState,
     InvalidSpec,
     MetricsUnavailable,
+    NameTaken,
     NotFound,
 )
 from sluice.manifests import notebook
@@ -44,6 +45,7 @@ from sluice.ports import CONFIG_MAPS, Clock, Cluster, Forecasts, Metrics
 from sluice.services import courses
 from sluice.services.courses import Course
 from sluice.services.fleet import Fleet
+from sluice.services.having import Children
 from sluice.services.measuring import Measuring
 from sluice.services.polling import Poller
 from sluice.services.workqueue import WorkQueue
@@ -80,6 +82,7 @@ class Autoscaler:
         self._metrics = metrics
         self._forecasts = forecasts
         self._cluster = cluster
+        self._children = Children(cluster)
         self._clock = clock
         self._told = told
         self._profiled = profiled
@@ -269,9 +272,9 @@ class Autoscaler:
     async def _write_down(self, job: StreamJob, course: Course) -> None:
         course.notebook = replace(course.notebook, memory=course.memory())
         try:
-            await self._cluster.apply(CONFIG_MAPS, notebook.notebook_map(job, course.notebook))
-        except (ClusterUnavailable, InvalidSpec) as error:
-            # A quota must not keep the job from being scaled, and what was decided now would not be decided again: the
+            await self._children.have(notebook.notebook_map(job, course.notebook), is_new=False)
+        except (ClusterUnavailable, InvalidSpec, NameTaken) as error:
+            # None must keep the job from being scaled, and what was decided now would not be decided again: the
             # watcher knows of it already. The next decision brings it, too.
             log.warning("what was learned and decided cannot be kept: %s", error)
 

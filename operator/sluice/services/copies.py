@@ -4,41 +4,20 @@ In a namespace of the user's, the guards are the user's own; there is made the c
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.profiling.places import is_copys
 from sluice.core.profiling.records import Copy, Problem, Profile, Reason
-from sluice.errors import Conflict, InvalidSpec, NotFound
-from sluice.errors import Problem as Wrong
+from sluice.errors import InvalidSpec, NameTaken, NotFound
 from sluice.manifests.profiling import copying, guards
 from sluice.manifests.profiling.guards import Surroundings
 from sluice.manifests.profiling.labelling import PROFILE_LABEL, profile_uid
-from sluice.ports import (
-    CLAIMS,
-    CONFIG_MAPS,
-    LIMIT_RANGES,
-    NAMESPACES,
-    NETWORK_POLICIES,
-    RESOURCE_QUOTAS,
-    STREAM_JOBS,
-    Cluster,
-    Json,
-    Resource,
-)
+from sluice.ports import CLAIMS, CONFIG_MAPS, NAMESPACES, STREAM_JOBS, Cluster, Json, Resource
+from sluice.services.having import have
 
 log = logging.getLogger(__name__)
-
-_KINDS: Mapping[str, Resource] = {
-    "Namespace": NAMESPACES,
-    "ResourceQuota": RESOURCE_QUOTAS,
-    "LimitRange": LIMIT_RANGES,
-    "NetworkPolicy": NETWORK_POLICIES,
-    "PersistentVolumeClaim": CLAIMS,
-    "ConfigMap": CONFIG_MAPS,
-    "StreamJob": STREAM_JOBS,
-}
 
 
 class Copies:
@@ -91,6 +70,8 @@ class Copies:
         except InvalidSpec as error:
             reason = Reason.QUOTA_EXCEEDED if "exceeded quota" in str(error) else Reason.REFUSED
             return Problem(reason, f"the cluster refused what the copy needs: {error}")
+        except NameTaken as error:
+            return Problem(Reason.REFUSED, f"what the copy needs cannot be made: {error}")
         except NotFound as error:
             told = f"what the copy needs is not there: {error}"
             return Problem(Reason.REFUSED, told)
@@ -135,22 +116,15 @@ class Copies:
         self._places.setdefault(namespace, uid)
 
     async def _have(self, body: Json) -> None:
-        kind = _KINDS[body["kind"]]
+        await have(self._cluster, body, self._leave, is_new=True)
+
+    async def _leave(self, kind: Resource, body: Json) -> None:
+        """Leave what is there as it is. Raises NameTaken if it was not made for the same profile."""
         metadata = body["metadata"]
-        try:
-            await self._cluster.create(kind, body)
-        except (Conflict, InvalidSpec) as refusal:
-            # A quota that the object itself has used up is told before that it is there.
-            try:
-                found = await self._cluster.get(
-                    kind, metadata.get("namespace", ""), metadata["name"]
-                )
-            except NotFound:
-                raise refusal from None
-            if profile_uid(found) != profile_uid(body):
-                place = metadata.get("namespace", "the cluster")
-                remedy = f"it is in {place} already, and of somebody else; use another namespace"
-                raise InvalidSpec([Wrong(body["kind"], metadata["name"], remedy)]) from None
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        if profile_uid(await self._cluster.get(kind, namespace, name)) != profile_uid(body):
+            where = f"{body['kind']} {name} is in {namespace or 'the cluster'} already"
+            raise NameTaken(f"{where}, and of somebody else; use another namespace")
 
     async def _bring_config_maps(self, profile: Profile, copy: Copy, job: StreamJob) -> None:
         for name in copying.config_maps(job):

@@ -58,6 +58,13 @@ class LeaderOnly:
         self._check(resource)
         return await self._cluster.apply(resource, body, subresource=subresource)
 
+    async def amend(
+        self, resource: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+    ) -> bool:
+        """Replace parts of an object that passes tests."""
+        self._check(resource)
+        return await self._cluster.amend(resource, body, tests=tests)
+
     async def resize(self, body: Mapping[str, Any]) -> Json:
         """Change the resources of a running pod."""
         self._check(PODS)

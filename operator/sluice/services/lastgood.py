@@ -14,10 +14,11 @@ from sluice.core import changes
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.proving import Proving
 from sluice.core.record import Record
-from sluice.errors import InvalidSpec, NotFound
+from sluice.errors import InvalidSpec, NameTaken, NotFound
 from sluice.manifests import names, proving
 from sluice.ports import CONFIG_MAPS, Cluster
 from sluice.services.fleet import Fleet
+from sluice.services.having import Children
 
 Json = dict[str, Any]
 
@@ -32,6 +33,7 @@ class LastGood:
 
     def __init__(self, cluster: Cluster, fleet: Fleet) -> None:
         self._cluster = cluster
+        self._children = Children(cluster)
         self._fleet = fleet
         self._fetched: dict[JobKey, tuple[str, Json | None]] = {}
         self._refused: dict[JobKey, tuple[str, float]] = {}
@@ -79,16 +81,16 @@ class LastGood:
             return replace(record, proving=Proving()), declared
         return record, self._read(key, changes.restored(declared.document, good))
 
-    async def keep(self, job: StreamJob) -> bool:
+    async def keep(self, job: StreamJob, *, is_first: bool) -> bool:
         """Write the spec of a job that works; whether the cluster has taken it."""
         now = asyncio.get_running_loop().time()
         refused, again = self._refused.get(job.key, ("", now))
         if refused == job.fingerprint and now < again:
             return False
         try:
-            await self._cluster.apply(CONFIG_MAPS, proving.last_good(job))
-        except InvalidSpec as error:
-            # A quota must not keep the job from being looked after; it only has nothing to go back to.
+            await self._children.have(proving.last_good(job), is_new=is_first)
+        except (InvalidSpec, NameTaken) as error:
+            # Neither must keep the job from being looked after; it only has nothing to go back to.
             log.warning("the last good spec cannot be kept: %s", error)
             self._refused[job.key] = (job.fingerprint, now + REFUSED_AGAIN)
             return False

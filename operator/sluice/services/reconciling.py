@@ -213,8 +213,10 @@ class Reconciler:
         self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed
     ) -> float | None:
         """Write the status; at once if something is about to be done because of it."""
-        if verdict.record.proving.good != before.proving.good and not await self._good.keep(job):
-            proving = replace(verdict.record.proving, good=before.proving.good)
+        good = before.proving.good
+        is_new = verdict.record.proving.good != good
+        if is_new and not await self._good.keep(job, is_first=good is None):
+            proving = replace(verdict.record.proving, good=good)
             verdict = replace(verdict, record=replace(verdict.record, proving=proving))
         status = status_of(job, verdict.record, verdict.phase, seen)
         acting = isinstance(verdict.step, StartDriver | StopDriver)

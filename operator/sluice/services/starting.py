@@ -2,44 +2,32 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Chosen, sized
 from sluice.core.steps import StartDriver
-from sluice.errors import Conflict, Declined, InvalidSpec, NotFound, SluiceError
+from sluice.errors import (
+    Conflict,
+    Declined,
+    InvalidSpec,
+    NameTaken,
+    NotFound,
+    NotYetGone,
+    SluiceError,
+)
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
-from sluice.ports import (
-    CONFIG_MAPS,
-    DISRUPTION_BUDGETS,
-    LEASES,
-    PODS,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
-    Clock,
-    Cluster,
-    Json,
-)
+from sluice.ports import PODS, Clock, Cluster, Json, Resource
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
+from sluice.services.having import Children, have, is_a_formers, not_yet_gone
 
 log = logging.getLogger(__name__)
 
-Refusal = InvalidSpec | Declined | NotFound
-"""The answers by which no pod is made: the spec is at fault, or another try is all that it takes."""
-
-_KINDS = {
-    "ServiceAccount": SERVICE_ACCOUNTS,
-    "Role": ROLES,
-    "RoleBinding": ROLE_BINDINGS,
-    "ConfigMap": CONFIG_MAPS,
-    "Secret": SECRETS,
-    "PodDisruptionBudget": DISRUPTION_BUDGETS,
-}
+Refusal = InvalidSpec | Declined | NotFound | NameTaken
+"""Why no pod is made: the spec is at fault, something is in the way, or another try is all that it takes."""
 
 
 class Starter:
@@ -50,6 +38,7 @@ class Starter:
     ) -> None:
         """`agent` is the packed agent."""
         self._cluster = cluster
+        self._children = Children(cluster)
         self._fleet = fleet
         self._cordons = cordons
         self._clock = clock
@@ -81,11 +70,11 @@ class Starter:
         try:
             await self._pass_on(job, step)
             pod = await self._make(sized(job, chosen), incarnation)
-        except (InvalidSpec, Declined, NotFound) as refusal:
+        except (InvalidSpec, Declined, NotFound, NameTaken) as refusal:
             return refusal
         self._fleet.see_pod(pod)
         uid: str = pod["metadata"]["uid"]
-        await self._guard(job, uid, lambda budget: self._have(budget, incarnation))
+        await self._guard(job, uid, is_new=incarnation == 1)
         if incarnation > 1:
             await self._sweep(job.key, incarnation)
         return None
@@ -95,17 +84,18 @@ class Starter:
         request was lost, who made the driver has ended, or nobody knew yet which nodes are cordoned.
         """
         if self._guarded.get(job.key) != driver_uid:
-            await self._guard(job, driver_uid, self._create_if_missing)
+            # One request for most, for after a change of leader all drivers are looked at.
+            await self._guard(job, driver_uid, is_new=False)
 
-    async def _guard(
-        self, job: StreamJob, driver_uid: str, make: Callable[[Json], Awaitable[None]]
-    ) -> None:
+    async def _guard(self, job: StreamJob, driver_uid: str, *, is_new: bool) -> None:
         if not self._cordons.are_known:
             return
         try:
-            await make(children.disruption_budget(job))
-        except InvalidSpec as error:
-            # A quota must not keep the job from being looked after; a drain just does not wait for it.
+            await self._children.have(children.disruption_budget(job), is_new=is_new)
+        except NotYetGone:
+            return
+        except (InvalidSpec, NameTaken) as error:
+            # Neither must keep the job from being looked after; a drain just does not wait for it.
             log.warning("evictions of the driver are not refused: %s", error)
         self._guarded[job.key] = driver_uid
 
@@ -127,8 +117,10 @@ class Starter:
 
     async def _make(self, job: StreamJob, incarnation: int) -> Json:
         """The pod, after all that it needs."""
+        # The agent's map is large: what is likely to be there is not sent twice.
+        is_new = incarnation == 1
         for stage in children.children(job, incarnation, agent=self._agent, key=self._key):
-            await asyncio.gather(*(self._have(body, incarnation) for body in stage))
+            await asyncio.gather(*(self._children.have(body, is_new=is_new) for body in stage))
         try:
             return await self._cluster.create(PODS, driver_pod(job, incarnation))
         except Conflict:
@@ -141,39 +133,19 @@ class Starter:
     async def _pass_on(self, job: StreamJob, step: StartDriver) -> None:
         """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""
         lease = children.lease(job, step.incarnation, self._clock.now())
+        grant = partial(self._grant, is_dead=step.inherits)
         with suppress(Conflict):
-            if step.incarnation > 1:
-                with suppress(NotFound):
-                    await self._grant(lease, is_dead=step.inherits)
-                    return
-            await self._cluster.create(LEASES, lease)
+            await have(self._cluster, lease, grant, is_new=step.incarnation == 1)
 
-    async def _grant(self, lease: Json, *, is_dead: bool) -> None:
+    async def _grant(self, kind: Resource, lease: Json, *, is_dead: bool) -> None:
         """Give the new driver the Lease that is there, unless who has it may live.
 
         Not by applying it: a former leader that wakes up late must not write over what it has not read.
         """
         metadata = lease["metadata"]
-        found = await self._cluster.get(LEASES, metadata["namespace"], metadata["name"])
+        found = await self._cluster.get(kind, metadata["namespace"], metadata["name"])
+        if is_a_formers(found, lease):
+            raise not_yet_gone(lease)
         granted = children.passed_on(found, lease, is_dead=is_dead)
         if granted is not None:
-            await self._cluster.replace(LEASES, granted)
-
-    async def _create_if_missing(self, body: Json) -> None:
-        # One request each, for after a change of leader all drivers are looked at.
-        with suppress(Conflict):
-            await self._cluster.create(_KINDS[body["kind"]], body)
-
-    async def _have(self, body: Json, incarnation: int) -> None:
-        """Create a child, or bring it up to date. For the agent's map, applying costs the API server twice as
-        much as creating, so a first start tries that.
-        """
-        kind = _KINDS[body["kind"]]
-        if incarnation == 1:
-            try:
-                await self._cluster.create(kind, body)
-            except Conflict:
-                pass
-            else:
-                return
-        await self._cluster.apply(kind, body)
+            await self._cluster.replace(kind, granted)

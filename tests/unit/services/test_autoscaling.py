@@ -15,7 +15,7 @@ from sluice.core.deciding.storing import record_from_data
 from sluice.core.modelling.downtime import Cause
 from sluice.core.profiling.keys import key_of
 from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
-from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Json, Labelled, Resource
+from sluice.ports import CONFIG_MAPS, STREAM_JOBS, Clock, Labelled, Resource
 from tests.support import pods
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import NOW, job
@@ -457,9 +457,10 @@ async def test_what_was_measured_of_another_configuration_teaches_nothing() -> N
 async def test_a_notebook_that_the_cluster_refuses_keeps_no_job_from_being_scaled() -> None:
     error = InvalidSpec([Problem("clicks-scaling", None, "exceeded quota: configmaps")])
     async with world(metrics=Scraping) as here:
-        here.cluster.refuse("apply", CONFIG_MAPS, *[error] * 500)
         overloaded = Case(here, Stream(arriving=3500))
         await overloaded.starts()
+        for verb in ("create", "amend"):
+            here.cluster.refuse(verb, CONFIG_MAPS, *[error] * 500)
         await overloaded.lives(300)
         assert here.agents.targets
         assert here.agents.targets[-1] >= 4
@@ -469,18 +470,18 @@ async def test_a_notebook_that_the_cluster_refuses_keeps_no_job_from_being_scale
 async def test_a_change_that_could_not_be_written_down_is_done_all_the_same_at_once() -> None:
     async with world(metrics=Scraping) as here:
         overloaded = Case(here, Stream(arriving=3500))
-        apply = here.cluster.apply
+        amend = here.cluster.amend
         lost: list[datetime] = []
 
         async def loses_a_change(
-            kind: Resource, body: Mapping[str, Any], *, subresource: str = ""
-        ) -> Json:
+            kind: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+        ) -> bool:
             if kind == CONFIG_MAPS and '"keep":true' in str(body.get("data")) and not lost:
                 lost.append(here.clock.now())
                 raise ClusterUnavailable("timeout")
-            return await apply(kind, body, subresource=subresource)
+            return await amend(kind, body, tests=tests)
 
-        here.cluster.apply = loses_a_change  # type: ignore[method-assign,assignment]  # an answer is lost
+        here.cluster.amend = loses_a_change  # type: ignore[method-assign,assignment]  # an answer is lost
         await overloaded.starts()
         while not lost:
             await overloaded.lives(5)

@@ -263,9 +263,8 @@ async def test_a_good_spec_of_a_former_job_of_that_name_is_not_gone_back_to() ->
 @in_virtual_time
 async def test_a_good_spec_that_the_cluster_does_not_take_is_done_without() -> None:
     async with world() as here:
-        refusal = InvalidSpec([Problem("configmaps", None, "quota")])
-        here.cluster.refuse("apply", CONFIG_MAPS, refusal, refusal, refusal)
-        await started(here)
+        await refused(here)
+        here.cluster.calls.clear()
         await here.look()
         assert here.cluster.status()["phase"] == "Running"
         assert "proving" not in here.cluster.status()
@@ -280,9 +279,11 @@ async def commits(here: World) -> None:
 
 async def refused(here: World) -> None:
     """A job that works, whose spec the cluster has refused to keep once."""
+    await here.declare()
+    here.runs()
+    await here.look()
     refusal = InvalidSpec([Problem("configmaps", None, "quota")])
-    here.cluster.refuse("apply", CONFIG_MAPS, refusal)
-    await started(here)
+    here.cluster.refuse("create", CONFIG_MAPS, refusal)
     await commits(here)
     assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is None
 

@@ -217,6 +217,7 @@ async def test_nobody_writes_without_leading() -> None:
     for write in (
         gate.create(PODS, pod),
         gate.apply(PODS, pod),
+        gate.amend(PODS, pod, tests={}),
         gate.replace(PODS, pod),
         gate.delete(PODS, "shop", "a", uid="b"),
         gate.resize(pod),

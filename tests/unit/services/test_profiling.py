@@ -619,6 +619,22 @@ async def test_claims_of_others_are_left_alone() -> None:
         assert here.cluster.stored(CLAIMS, "odd", "lab") is not None
 
 
+@in_virtual_time
+async def test_a_copy_takes_no_claim_that_is_of_somebody_else() -> None:
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    mine = {"metadata": {"name": "clicks-x1-profile", "namespace": "lab"}}
+    before = here.cluster.put(CLAIMS, mine)
+    async with working(here.operator("one", ("shop", "lab"))):
+        here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(60)
+        assert here.copies == {}
+        assert here.complete()["reason"] == "Refused"
+        told = "PersistentVolumeClaim clicks-x1-profile is in lab already, and of somebody else"
+        assert told in here.complete()["message"]
+        assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") == before
+
+
 class Lingering(Place):
     """A cluster whose pods take a minute to go."""
 
@@ -626,6 +642,7 @@ class Lingering(Place):
         if plural != "streamjobs":
             super()._collect(plural, body)
             return
+        self.cluster.collect(body["metadata"]["uid"], spares=[PODS])
         pod = self.cluster.stored(PODS, "clicks-driver", body["metadata"]["namespace"])
         if pod is not None:
             going = {**pod["metadata"], "deletionTimestamp": self.clock.now().isoformat()}

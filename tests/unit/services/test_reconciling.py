@@ -35,10 +35,11 @@ START = [
 START_AGAIN = [
     START[0],
     f"replace leases/{LEASE}",
-    *(write.replace("create", "apply") for write in START[2:-1]),
+    *(write.replace("create", "amend") for write in START[2:-1]),
     START[-1],
 ]
-KEPT = "apply configmaps/clicks-last-good"
+KEPT = "create configmaps/clicks-last-good"
+KEPT_AGAIN = KEPT.replace("create", "amend")
 ASKED_TO_STOP = ["apply streamjobs/clicks", "delete pods/clicks-driver"]
 
 
@@ -67,8 +68,8 @@ async def test_a_start_is_recorded_before_anything_is_made_and_the_pod_comes_las
 @in_virtual_time
 async def test_children_that_are_there_from_a_start_that_broke_off_are_brought_up_to_date() -> None:
     async with world() as here:
-        stale = {"metadata": {"namespace": "shop", "name": "clicks-conf"}, "data": {"old": "yes"}}
-        here.cluster.put(CONFIG_MAPS, stale)
+        stale = names.owned_metadata(job(), "clicks-conf")
+        here.cluster.put(CONFIG_MAPS, {"metadata": stale, "data": {"old": "yes"}})
         await here.declare()
         assert here.cluster.pod() is not None
         found = here.cluster.stored(CONFIG_MAPS, "clicks-conf")
@@ -366,7 +367,7 @@ async def test_what_people_want_to_hear_of_is_written_at_once() -> None:
     async with world() as here:
         await started(here)
         await here.declare(generation=2, progressDeadline="9m")
-        assert here.cluster.writes == [KEPT, "apply streamjobs/clicks"]
+        assert here.cluster.writes == [KEPT_AGAIN, "apply streamjobs/clicks"]
         assert here.cluster.status()["observedGeneration"] == 2
 
 
@@ -462,6 +463,7 @@ async def test_a_job_that_is_made_anew_begins_at_its_first_incarnation() -> None
         here.delete()
         await here.look()
         here.gone()
+        here.collect()
         await here.declare(uid="another-uid")
         assert here.cluster.status()["incarnation"] == 1
         pod = here.cluster.pod()

@@ -56,6 +56,13 @@ class MeasuredCluster:
         with self._instruments.requesting("apply", resource.plural):
             return await self._cluster.apply(resource, body, subresource=subresource)
 
+    async def amend(
+        self, resource: Resource, body: Mapping[str, Any], *, tests: Mapping[str, object]
+    ) -> bool:
+        """Replace parts of an object that passes tests."""
+        with self._instruments.requesting("amend", resource.plural):
+            return await self._cluster.amend(resource, body, tests=tests)
+
     async def resize(self, body: Mapping[str, Any]) -> Json:
         """Change the resources of a running pod."""
         with self._instruments.requesting("resize", PODS.plural):
