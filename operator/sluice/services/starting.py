@@ -22,7 +22,7 @@ from sluice.manifests.pods import driver_pod
 from sluice.ports import PODS, Clock, Cluster, Json, Resource
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
-from sluice.services.having import Children, have, is_a_formers, not_yet_gone
+from sluice.services.having import Children, have, is_a_formers, not_yet_gone, taken
 
 log = logging.getLogger(__name__)
 
@@ -121,14 +121,22 @@ class Starter:
         is_new = incarnation == 1
         for stage in children.children(job, incarnation, agent=self._agent, key=self._key):
             await asyncio.gather(*(self._children.have(body, is_new=is_new) for body in stage))
+        pod = driver_pod(job, incarnation)
         try:
-            return await self._cluster.create(PODS, driver_pod(job, incarnation))
+            return await self._cluster.create(PODS, pod)
         except Conflict:
             # A pod of that name is there after all, or was until now; the next look must see it.
-            name = names.driver_pod(job.key.name)
             with suppress(NotFound):
-                self._fleet.see_pod(await self._cluster.get(PODS, job.key.namespace, name))
+                await self._see(job.key, pod)
             raise
+
+    async def _see(self, key: JobKey, pod: Json) -> None:
+        """See the pod that has the driver's name. Raises NameTaken if it is none of ours, of which no watch tells."""
+        found = await self._cluster.get(PODS, key.namespace, pod["metadata"]["name"])
+        self._fleet.see_pod(found)
+        driver = self._fleet.driver(key)
+        if driver is None or driver.uid != found["metadata"]["uid"]:
+            raise taken(pod)
 
     async def _pass_on(self, job: StreamJob, step: StartDriver) -> None:
         """Let the new driver have the Lease of the checkpoint, unless somebody may still live who holds it."""

@@ -11,6 +11,7 @@ from sluice.ports import (
     CONFIG_MAPS,
     DISRUPTION_BUDGETS,
     LEASES,
+    PODS,
     ROLE_BINDINGS,
     ROLES,
     SECRETS,
@@ -88,6 +89,23 @@ async def test_a_job_starts_when_what_was_in_its_way_is_gone(
         child = here.cluster.stored(kind, name)
         assert child is not None
         assert child["metadata"]["ownerReferences"][0]["uid"] == job().uid
+
+
+@in_virtual_time
+async def test_a_pod_of_somebody_else_is_named_and_tried_past_at_the_usual_pace() -> None:
+    async with world() as here:
+        before = users(here, PODS, "clicks-driver")
+        await here.declare(restart=ONCE)
+        await waits(here, 300)
+        assert here.cluster.pod() == before
+        reason, message = told(here)
+        assert reason == "StartBackOff"
+        assert "Pod shop/clicks-driver is there and is not this job's; delete" in message
+        assert here.cluster.status()["failures"]["inARow"] == 0
+        assert here.cluster.writes.count("create pods/clicks-driver") <= 12
+        here.cluster.remove(PODS, "shop", "clicks-driver")
+        await waits(here, 80)
+        assert here.cluster.pod() is not None
 
 
 @in_virtual_time
