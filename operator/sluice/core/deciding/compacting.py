@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import groupby
 from typing import TypeVar
 
 from sluice.core.deciding.harms import Harm
@@ -36,8 +37,14 @@ MOST_LATENCIES = 64
 MOST_CAPACITIES, MOST_SCALE_OUTS = 96, 40
 """Measured capacities that are kept, and of how many scale-outs: a fit compares each with all others."""
 
-WISHES = 3600.0
+WISHES = 86_400.0
 """Seconds for which former wishes are remembered."""
+
+RECENT_WISHES = 3600.0
+BUCKET_OF_WISHES = 1440.0
+"""Of wishes before those seconds, one is kept in each so many: sixty a day. The buckets are those of the clock, so that
+which one is kept does not depend on when that is asked.
+"""
 
 MOST_HARMS = 10
 """Harmful rescales that are remembered: each takes ten minutes at least."""
@@ -54,7 +61,7 @@ def compacted(situation: Situation) -> Situation:
         models=compacted_models(situation.models),
         uptime=_seconds(situation.uptime),
         since_rescale=_elapsed(situation.since_rescale),
-        wishes=_wishes(situation.wishes),
+        wishes=_wishes(situation),
         notes=_notes(situation.notes),
         harms=tuple(_harms(situation.harms, round(situation.at, 3))),
     )
@@ -155,17 +162,38 @@ def _latencies(points: Sequence[LatencyPoint]) -> Iterator[LatencyPoint]:
         yield replace(point, rate=rounded(point.rate), seconds=rounded(point.seconds))
 
 
-def _wishes(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
-    """Of equal wishes in a row the first and the last: they tell as much as all."""
-    rounded_off = (replace(wish, at=round(wish.at, 1)) for wish in wishes)
-    known = [wish for wish in rounded_off if -WISHES <= wish.at < 0]
+def _wishes(situation: Situation) -> tuple[Wish, ...]:
+    rounded_off = [replace(wish, at=round(wish.at, 1)) for wish in situation.wishes]
+    return remembered(rounded_off, 0.0, round(situation.at, 3))
+
+
+def remembered(wishes: Sequence[Wish], now: float, zero: float) -> tuple[Wish, ...]:
+    """What is kept of former wishes, the oldest first; moments are seconds of a clock that began at `zero`.
+
+    Those of a day, and the one that held when it began. A wish holds until the next one, so that of equal ones in a row
+    the first and the last tell as much as all; of those that are long past, the largest tell how far one may shrink.
+    """
+    known = [wish for wish in wishes if wish.at < now]
+    before = [wish for wish in known if wish.at < now - WISHES][-1:]
+    older = [wish for wish in known if now - WISHES <= wish.at < now - RECENT_WISHES]
+    recent = [wish for wish in known if wish.at >= now - RECENT_WISHES]
+    return _ends_of_rows([*before, *_largest_wishes(older, zero), *recent])
+
+
+def _largest_wishes(wishes: Sequence[Wish], zero: float) -> Iterator[Wish]:
+    """The newest of the largest of each bucket."""
+    for _, bucket in groupby(wishes, lambda wish: (zero + wish.at) // BUCKET_OF_WISHES):
+        yield max(reversed(list(bucket)), key=lambda wish: wish.executors)
+
+
+def _ends_of_rows(wishes: Sequence[Wish]) -> tuple[Wish, ...]:
     return tuple(
         wish
-        for place, wish in enumerate(known)
+        for place, wish in enumerate(wishes)
         if not (
-            0 < place < len(known) - 1
-            and _same(known[place - 1], wish)
-            and _same(wish, known[place + 1])
+            0 < place < len(wishes) - 1
+            and _same(wishes[place - 1], wish)
+            and _same(wish, wishes[place + 1])
         )
     )
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from sluice.core.deciding.compacting import WISHES, compacted_models
+from sluice.core.deciding.compacting import compacted_models, remembered
 from sluice.core.deciding.situation import Models, Wish
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects, effects_from_data
@@ -47,6 +47,10 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
             downtimes=downtime.from_data(stored["downtimes"]),
         )
         rescaled_at, effects = stored["rescaled_at"], stored.get("effects")
+        wishes = [
+            Wish(at=float(at), executors=int(count), applied=bool(applied))
+            for at, count, applied in stored["wishes"]
+        ]
         return Watcher(
             terms=terms,
             executors=executors,
@@ -56,11 +60,7 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
                 # Releases that learned nothing from it kept none.
                 early=tuple(map(_batch, stored.get("early", ()))),
             ),
-            wishes=[
-                Wish(at=float(at), executors=int(count), applied=bool(applied))
-                for at, count, applied in stored["wishes"]
-                if now - WISHES <= float(at) <= now
-            ],
+            wishes=list(remembered(wishes, now, terms.epoch)),
             notes={str(name): float(number) for name, number in stored["notes"].items()},
             disturbed_at=now,
             rescaled_at=None if rescaled_at is None else float(rescaled_at),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from sluice.core.deciding.compacting import WISHES
+from sluice.core.deciding.compacting import remembered
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.judging import Reading, Trial, trial_of
 from sluice.core.deciding.situation import (
@@ -113,8 +113,8 @@ class Watcher:
         """Remember a decision of that id, and what it changed; the effect of an undo is not judged."""
         applied = decision.executors != self.executors
         self.notes = decision.notes
-        self.wishes = [wish for wish in self.wishes if wish.at >= at - WISHES]
-        self.wishes.append(Wish(at=at, executors=decision.wanted, applied=applied))
+        former = remembered(self.wishes, at, self.terms.epoch)
+        self.wishes = [*former, Wish(at=at, executors=decision.wanted, applied=applied)]
         if applied:
             trial = self._trial(decision, at, id)
             self.rescaled(decision.executors, decision.path, at)

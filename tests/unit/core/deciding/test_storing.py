@@ -14,7 +14,7 @@ from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.policies.named import POLICIES, policy_named
 from sluice.core.deciding.policies.phoebe import Phoebe
-from sluice.core.deciding.situation import Situation, Targets, Wish
+from sluice.core.deciding.situation import Situation, Targets
 from sluice.core.deciding.storing import Record, from_data, record_from_data, to_data
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
@@ -132,28 +132,12 @@ def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
     assert thinned(range(11), 4) == (1, 4, 7, 10)
 
 
-def test_wishes_are_forgotten_after_two_hours_and_never_come_from_the_future() -> None:
-    old, future = Wish(at=-7201.0, executors=3), Wish(at=5.0, executors=4)
-    assert compacted(steady(wishes=(old, future))).wishes == ()
-
-
 def test_the_capacity_of_a_size_that_is_seldom_used_is_not_forgotten() -> None:
     often = tuple((s, 16_000.0 * s) for s in range(3, 25) for _ in range(8))
     model = CapacityModel(points=((2, 31_000.0), *often))
     points = compacted(steady(models=replace(MODELS, capacity=model))).models.capacity.points
     assert (2, 31_000.0) in points
     assert len(points) < len(often)
-
-
-def test_wishes_in_a_row_are_stored_once_and_tell_the_same() -> None:
-    former = (*wishes(9, seconds=3600)[:-10], *wishes(4, seconds=600))
-    kept = compacted(steady(wishes=former)).wishes
-    assert [(wish.at, wish.executors) for wish in kept] == [
-        (-3600.0, 9),
-        (-660.0, 9),
-        (-600.0, 4),
-        (-60.0, 4),
-    ]
 
 
 def test_what_is_no_number_becomes_no_data() -> None:

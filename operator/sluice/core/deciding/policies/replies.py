@@ -6,8 +6,9 @@ after waiting whether a smaller size is wanted for long enough.
 
 from collections.abc import Mapping
 
+from sluice.core.deciding.compacting import WISHES
 from sluice.core.deciding.decision import Decision
-from sluice.core.deciding.situation import Situation
+from sluice.core.deciding.situation import Situation, Wish
 from sluice.core.modelling.rescaling import Path
 
 
@@ -37,26 +38,34 @@ def held(situation: Situation, reason: str) -> Decision:
 
 def largest_wish(situation: Situation, wanted: int, seconds: float) -> int:
     """The largest number that was wanted within the last seconds, the present wish included."""
-    recent = (wish.executors for wish in situation.wishes if -seconds <= wish.at < 0)
-    return max((wanted, *recent))
-
-
-def smallest_wish(situation: Situation, wanted: int, seconds: float) -> int:
-    """The smallest number that was wanted within the last seconds, the present wish included."""
-    recent = (wish.executors for wish in situation.wishes if -seconds <= wish.at < 0)
-    return min((wanted, *recent))
+    return max((wanted, *(wish.executors for wish in _held_within(situation, seconds))))
 
 
 def wishes_reach(situation: Situation, seconds: float) -> bool:
-    """Whether the former wishes are known for so long that their maximum says something."""
-    return seconds <= 0 or any(wish.at <= -seconds for wish in situation.wishes)
+    """Whether the former wishes are known for so long, or as long as any are, that their maximum says something."""
+    reach = min(seconds, WISHES)
+    return reach <= 0 or any(wish.at <= -reach for wish in situation.wishes)
 
 
 def enough_for(situation: Situation, executors: int) -> float:
-    """Seconds since more than so many were wanted, or since the first wish that is known."""
-    known = [wish for wish in situation.wishes if wish.at < 0]
-    larger = [wish.at for wish in known if wish.executors > executors]
-    return -max(larger) if larger else -min((wish.at for wish in known), default=0.0)
+    """Seconds since no more than so many are wanted, as far as the former wishes are known."""
+    since = 0.0
+    for wish in reversed(_former(situation)):
+        if wish.executors > executors:
+            break
+        since = -wish.at
+    return since
+
+
+def _held_within(situation: Situation, seconds: float) -> list[Wish]:
+    """The wishes of the last seconds, and the one before them: it held until the next one, however late that came."""
+    former = _former(situation)
+    before = [wish for wish in former if wish.at <= -seconds]
+    return [*before[-1:], *former[len(before) :]] if seconds > 0 else []
+
+
+def _former(situation: Situation) -> list[Wish]:
+    return [wish for wish in situation.wishes if wish.at < 0]
 
 
 def steady_for(situation: Situation) -> float:
