@@ -27,6 +27,12 @@ MEMORY_PER_SCALE_OUT = 8
 MEMORY = 512
 """Measurements that are kept of one scale-out, and of all."""
 
+AGREEING = 4
+"""Measurements in a row, of a minute at least, that have to agree that a job has become slower, or faster."""
+
+OTHER = 1.5
+"""By so many times at least."""
+
 CLEARLY = 0.8
 """A less plain shape must have errors below this share of the plainer one's."""
 
@@ -109,7 +115,14 @@ class CapacityModel:
         same = [index for index, (known, _) in enumerate(points) if known == executors]
         surplus = set(same[:-MEMORY_PER_SCALE_OUT])
         kept = tuple(point for index, point in enumerate(points) if index not in surplus)
-        return replace(self, points=kept[-MEMORY:])
+        return replace(self, points=_brought_up(self.slots, kept[-MEMORY:]))
+
+    def with_profiled(self, executors: int, rate: float) -> "CapacityModel":
+        """An exact measurement of a profile, in the place of all that were made at that scale-out before."""
+        if not _is_measurement(executors, rate):
+            return self
+        others = tuple(point for point in self.points if point[0] != executors)
+        return replace(self, points=(*others, (executors, rate))[-MEMORY:])
 
     def fitted(self) -> Capacity | NoData:
         """The capacity at any number of executors."""
@@ -130,6 +143,33 @@ def from_data(data: object) -> CapacityModel:
         tasks = fields["tasks"]
         slots = Slots(cores=_count(fields["cores"]), tasks=None if tasks is None else _count(tasks))
         return CapacityModel(slots=slots, points=points[-MEMORY:])
+
+
+def _brought_up(
+    slots: Slots, points: tuple[tuple[int, float], ...]
+) -> tuple[tuple[int, float], ...]:
+    """The measurements as if the job had always been as fast as it is now, if the newest agree that it is another.
+
+    Its data, its sink, or its machines have changed: what was measured before at other scale-outs is wrong by as much.
+    Beyond the scale-outs that were measured, it may be the shape that is not known.
+    """
+    older, newest = points[:-AGREEING], points[-AGREEING:]
+    known = _fitted(slots, older)
+    if isinstance(known, NoData):
+        return points
+    shares = [
+        rate / known.rate(executors)
+        for executors, rate in newest
+        if known.smallest <= executors <= known.largest and known.rate(executors) > 0
+    ]
+    is_other = min(shares, default=1) > OTHER or max(shares, default=1) < 1 / OTHER
+    if len(shares) < AGREEING or not is_other:
+        return points
+    share = median(shares)
+    scaled = tuple(
+        (executors, min(max(share * rate, SLOWEST), FASTEST)) for executors, rate in older
+    )
+    return (*scaled, *newest)
 
 
 @lru_cache(maxsize=128)
@@ -169,8 +209,12 @@ def _by_executors(points: Iterable[tuple[int, float]]) -> Mapping[int, list[floa
 
 
 def _best_curve(medians: Sequence[tuple[int, float]], slots: Slots) -> Curve | None:
+    shapes = possible_shapes(slots, medians)
+    if len(medians) < 3 and Shape.PROPORTIONAL in shapes:
+        # Noise of two measurements decides about any line through them, and far from them about all that is predicted.
+        return fit_curve(Shape.PROPORTIONAL, slots, medians)
     best, least = None, math.inf
-    for shape in possible_shapes(slots, medians):
+    for shape in shapes:
         curve = fit_curve(shape, slots, medians)
         if curve is None:
             continue

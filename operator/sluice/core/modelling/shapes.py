@@ -4,7 +4,7 @@
     staircase    rate = a + b p / ceil(p / c)    p equal tasks on c = s x cores slots go in waves (phoebe.md 4.3)
     contention   w / rate = a + b (s - 1)        sub-linear: a part of the work is serial (Amdahl)
     crosstalk    w / rate = a + b s (s - 1)      negative returns: executors wait for each other (Gunther)
-    proportional rate = b c                      where a line would pass below the origin
+    proportional rate = b c                      where a line would pass below the origin, or is of near scale-outs
 
 w are the slots that work: all c, or as many as p tasks keep busy, p / ceil(p / c). Contention and crosstalk are the
 terms of Gunther's universal scalability law, one at a time: profiles have too few points for both. Rates that grow
@@ -65,6 +65,9 @@ class Curve:
         return max(0.0, line)
 
 
+NEAR = 1.5
+"""Scale-outs that differ by less tell no slope."""
+
 _INVERSE = frozenset({Shape.CONTENTION, Shape.CROSSTALK})
 
 
@@ -73,9 +76,14 @@ def possible_shapes(slots: Slots, rates: Sequence[tuple[int, float]]) -> list[Sh
     line = fit_curve(Shape.STAIRCASE, slots, rates)
     is_possible = {
         Shape.STAIRCASE: slots.tasks is not None,
-        Shape.PROPORTIONAL: line is not None and line.intercept < 0,
+        Shape.PROPORTIONAL: line is not None and (line.intercept < 0 or _is_near(rates)),
     }
     return [shape for shape in Shape if is_possible.get(shape, True)]
+
+
+def _is_near(rates: Sequence[tuple[int, float]]) -> bool:
+    sizes = [executors for executors, _ in rates]
+    return max(sizes) < NEAR * min(sizes)
 
 
 def fit_curve(shape: Shape, slots: Slots, rates: Sequence[tuple[int, float]]) -> Curve | None:

@@ -128,8 +128,50 @@ def test_capacity_that_no_shape_explains_is_a_reason() -> None:
 
 
 def test_no_capacity_is_negative() -> None:
-    found = fitted(measured((4, 1_000), (8, 100_000)))
+    found = fitted(measured((8, 2_000), (10, 2_600), (12, 3_200)))
     assert (found.rate(1), found.estimate(1).low, found.estimate(1).high) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "points", [((8, 8_400), (9, 8_600)), ((8, 7_600), (9, 9_500)), ((4, 1_000), (8, 2_600))]
+)
+def test_noise_of_two_scale_outs_does_not_decide_about_all_others(
+    points: tuple[tuple[int, float], ...],
+) -> None:
+    found = fitted(measured(*points))
+    assert found.curve.shape is Shape.PROPORTIONAL
+    assert found.rate(24) == pytest.approx(24 * found.rate(1))
+
+
+SEEN_BEFORE = ((2, 2_000), (8, 8_000), (16, 16_000), (8, 8_000))
+
+
+@pytest.mark.parametrize("share", [0.4, 2.5])
+def test_a_job_that_became_another_one_is_that_at_all_scale_outs(share: float) -> None:
+    now = [(executors, share * 1_000 * executors) for executors in (6, 8, 10, 8)]
+    still = fitted(measured(*SEEN_BEFORE, *now[:3]))
+    assert still.rate(16) == pytest.approx(16_000, rel=0.35)
+    found = fitted(measured(*SEEN_BEFORE, *now))
+    for executors in (2, 8, 16):
+        assert found.rate(executors) == pytest.approx(share * 1_000 * executors)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(((8, 3_000), (8, 3_000), (8, 3_000), (8, 8_000)), id="they do not agree"),
+        pytest.param(((8, 6_000),) * 4, id="noise"),
+        pytest.param(((20, 5_000),) * 4, id="beyond what was measured the shape may be another"),
+    ],
+)
+def test_what_was_measured_before_stays(now: tuple[tuple[int, float], ...]) -> None:
+    assert measured(*SEEN_BEFORE, *now).points[: len(SEEN_BEFORE)] == SEEN_BEFORE
+
+
+def test_a_profile_replaces_what_was_measured_at_its_scale_outs_before() -> None:
+    model = measured((4, 4_000), (4, 4_100), (8, 8_000)).with_profiled(4, 16_000.0)
+    assert model.points == ((8, 8_000), (4, 16_000.0))
+    assert model.with_profiled(4, float("nan")) == model
 
 
 def test_rates_that_grow_faster_than_executors_do_not_leave_the_capacity_unknown() -> None:
