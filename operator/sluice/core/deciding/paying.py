@@ -22,6 +22,11 @@ executors come and go by restarts, nobody learns that the others would have been
 """
 
 
+EXPLORED = 4
+"""Rescales by a restart in a row, after which one is live again: what made them slow may be over, and restarts teach
+nothing of that."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescale:
     """The way of a rescale, the seconds from its begin until all is caught up, and its cost in executor-seconds."""
@@ -46,23 +51,30 @@ def cheapest_rescale(
     rate = capacity.rate(executors)
     outages = {path: _outage(situation, trial, rate, path) for path in _paths(situation)}
     path = min(outages, key=lambda path: outages[path])
-    size = max(_largest_need(situation, trial, executors), situation.executors)
+    size = max(_largest_need(situation, trial, capacity, executors), situation.executors)
     return Rescale(path=path, outage=outages[path], cost=price * outages[path] * size)
 
 
 def _paths(situation: Situation) -> tuple[Path, ...]:
     if not situation.live:
         return (Path.RESTART,)
-    seen = situation.models.downtimes.causes[Cause.RESCALE_LIVE].observed
-    return (Path.LIVE,) if len(seen) < PROVEN else (Path.LIVE, Path.RESTART)
+    downtimes = situation.models.downtimes
+    seen = downtimes.causes[Cause.RESCALE_LIVE].observed
+    is_known = len(seen) >= PROVEN and downtimes.restarts < EXPLORED
+    return (Path.LIVE, Path.RESTART) if is_known else (Path.LIVE,)
 
 
-def _largest_need(situation: Situation, trial: Trial, executors: int) -> int:
-    """The executors for the highest load that is remembered, if the peak needs so many."""
+def _largest_need(situation: Situation, trial: Trial, capacity: Capacity, executors: int) -> int:
+    """The executors for the highest load that is remembered, if the peak needs so many.
+
+    The fewest that are allowed may be more than the peak needs: then what they can do counts.
+    """
     highest = max((rate for _, rate in situation.history), default=0.0)
-    if trial.peak <= 0:
+    is_fewest = executors == situation.bounds.smallest
+    served = max(trial.peak, capacity.rate(executors)) if is_fewest else trial.peak
+    if served <= 0:
         return executors
-    needed = math.ceil(min(executors * highest / trial.peak, 1e9))
+    needed = math.ceil(min(executors * highest / served, 1e9))
     return situation.bounds.clipped(max(executors, needed))
 
 

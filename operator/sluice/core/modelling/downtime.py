@@ -64,6 +64,9 @@ LEAST_LIVE = 1.0
 STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
 """What needs a new driver."""
 
+ACCIDENT = 3.0
+"""An absence that is so many times as long as a start explains had another reason, too."""
+
 LONGEST_START = 3600.0
 """Seconds; a longer start is taken for an error."""
 
@@ -75,13 +78,14 @@ class Downtimes:
     `start` is what the newest driver's program took until its first query, if that was seen: former ones may have been
     of another image. `excess` is what its first batch took longer than its rows explain. `pause` is declared: so long
     the next driver waits after a failure. None is not known. They speak where a cause was not observed, and only for
-    the median.
+    the median. `restarts` are the rescales by a restart since the last live one.
     """
 
     causes: Mapping[Cause, Learned] = field(default_factory=lambda: dict(PRIORS))
     start: float | None = None
     excess: float | None = None
     pause: float | None = None
+    restarts: int = 0
 
     def __post_init__(self) -> None:
         if not all(is_start(part) for part in (self.start, self.excess) if part is not None):
@@ -107,16 +111,34 @@ class Downtimes:
     def with_observation(self, cause: Cause, seconds: float) -> "Downtimes":
         """One more downtime; what is not finite, or negative, is none."""
         learned = self.causes[cause].with_observation(seconds)
-        return replace(self, causes={**self.causes, cause: learned})
+        restarts = {Cause.RESCALE_RESTART: self.restarts + 1, Cause.RESCALE_LIVE: 0}
+        return replace(
+            self,
+            causes={**self.causes, cause: learned},
+            restarts=restarts.get(cause, self.restarts),
+        )
 
     def of(self, cause: Cause) -> Learned:
         """What is known of a cause: `estimate()` and `quantile(share)` in seconds."""
-        learned = self.causes[cause]
+        learned = self._without_accident(cause)
         if learned.observed:
             return learned
         if cause is Cause.RESCALE_LIVE and self.excess is not None:
             return replace(learned, median=min(learned.median, max(LEAST_LIVE, self.excess)))
         return replace(learned, median=self._pause(cause) + self._without_pause(cause))
+
+    def _without_accident(self, cause: Cause) -> Learned:
+        """One absence that was far longer than a start explains is left out; two are no accident.
+
+        An image that could not be pulled, or a program that failed a few times in a row, say little of the next loss.
+        """
+        learned = self.causes[cause]
+        if cause not in STARTING:
+            return learned
+        longest = ACCIDENT * (self._pause(cause) + self._without_pause(cause))
+        usual = [seconds for seconds in learned.observed if seconds <= longest]
+        is_accident = len(usual) == len(learned.observed) - 1
+        return learned.with_history(usual) if is_accident else learned
 
     def _pause(self, cause: Cause) -> float:
         """A stop in order is followed by none."""
@@ -143,6 +165,7 @@ class Downtimes:
             start=self.start,
             excess=self.excess,
             pause=self.pause,
+            restarts=self.restarts,
         )
 
 
@@ -164,6 +187,7 @@ def from_data(data: object) -> Downtimes:
             start=_seconds(fields.get("start")),
             excess=_seconds(fields.get("excess")),
             pause=_seconds(fields.get("pause")),
+            restarts=int(fields.get("restarts", 0)),
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.paying import EXPLORED
 from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import (
     Batching,
@@ -260,6 +261,29 @@ def test_the_way_with_the_shorter_outage_is_taken_when_live_ones_were_seen_thric
         models = replace(MODELS, downtimes=slow)
         paths.append(SLUICE(steady(100_000, executors=2, models=models)).path)
     assert paths == [Path.LIVE, Path.LIVE, Path.RESTART, Path.RESTART]
+
+
+def test_after_restarts_in_a_row_a_rescale_is_live_again_so_that_somebody_learns() -> None:
+    known, paths = Downtimes(), []
+    for _ in range(3):
+        known = known.with_observation(Cause.RESCALE_LIVE, 300.0)
+    for _ in range(EXPLORED + 1):
+        models = replace(MODELS, downtimes=known)
+        paths.append(SLUICE(steady(100_000, executors=2, models=models)).path)
+        known = known.with_observation(Cause.RESCALE_RESTART, 40.0)
+    assert paths == [*[Path.RESTART] * EXPLORED, Path.LIVE]
+
+
+@pytest.mark.parametrize("night", [200.0, 20.0, 1.0, 0.0])
+def test_an_outage_is_not_priced_by_executors_that_no_load_has_needed(night: float) -> None:
+    """One executor is the fewest, and does 16,000 rows a second: the day's 200 need no more than the night's."""
+    slow = MODELS.downtimes
+    for _ in range(2):
+        slow = slow.with_observation(Cause.RESCALE_LIVE, 60.0)
+    models = replace(MODELS, downtimes=slow)
+    day = tuple((float(at), 200.0 if at < -36_000 else night) for at in range(-72_000, 1, 60))
+    situation = steady(night, 3, models=models, history=day, wishes=wishes(1))
+    assert SLUICE(replace(situation, bounds=Bounds(smallest=1, largest=24))).executors == 1
 
 
 def test_a_long_batch_makes_a_failure_dearer_but_not_while_it_works_on_a_backlog() -> None:

@@ -180,6 +180,29 @@ def test_a_learned_downtime_closes_the_gap_of_a_configured_one() -> None:
     assert 140 < known.quantile(0.9) < 220
 
 
+@pytest.mark.parametrize("usual", [(), (65.0,), (65.0,) * 5])
+@pytest.mark.parametrize("accident", [600.0, 7200.0])
+def test_one_absence_that_no_start_explains_says_nothing_of_the_next_loss(
+    usual: tuple[float, ...], accident: float
+) -> None:
+    known = Downtimes().with_start(40.0).with_pause(10.0)
+    for seconds in usual:
+        known = known.with_observation(Cause.DRIVER_LOSS, seconds)
+    after = known.with_observation(Cause.DRIVER_LOSS, accident)
+    assert after.of(Cause.DRIVER_LOSS) == known.of(Cause.DRIVER_LOSS)
+    twice = after.with_observation(Cause.DRIVER_LOSS, accident)
+    assert twice.of(Cause.DRIVER_LOSS).observed == (*usual, accident, accident)
+
+
+def test_restarts_in_a_row_are_counted_until_a_live_rescale_was_seen() -> None:
+    known = taught(
+        (Cause.RESCALE_RESTART, 60), (Cause.DRIVER_LOSS, 60), (Cause.RESCALE_RESTART, 60)
+    )
+    assert known.restarts == 2
+    assert downtime.from_data(known.to_data()) == known
+    assert known.with_observation(Cause.RESCALE_LIVE, 9).restarts == 0
+
+
 def test_memory_is_bounded() -> None:
     found = taught(*[(Cause.RESCALE_LIVE, float(index)) for index in range(1, 100)])
     assert len(found.of(Cause.RESCALE_LIVE).observed) == MEMORY
