@@ -3,7 +3,8 @@
 undo        the next wish is the former number, or more where the policy wants more than that
 shrinking   a refused wish goes to the next number towards the former one; each further harm doubles that step, so
             that the number which is enough is found in a few tries
-growing     a refused wish is vetoed; no other number is, and what shrinking taught never keeps a job from growing
+growing     a refused wish is vetoed, unless the job has fallen far behind; no other number is, and what shrinking
+            taught never keeps a job from growing
 """
 
 from dataclasses import replace
@@ -13,11 +14,16 @@ from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.outlook import arriving
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.rescaling import Path
+from sluice.core.series import NoData
 
 GUARD = "harmful before"
 
 PEACE = 1800.0
 """Seconds after a harmful shrink until a smaller one is tried: a backlog that it left would spoil that trial."""
+
+
+BEHIND = 300.0
+"""Seconds of arrivals; if more waits, no harm that a larger number did is worse than to stay."""
 
 
 def undo_of(situation: Situation) -> Harm | None:
@@ -59,6 +65,8 @@ def unharmful(situation: Situation, wish: int) -> int | Veto:
     if undo_of(situation) is not None:
         return wish
     if wish > situation.executors:
+        if _is_far_behind(situation):
+            return wish
         grown = [harm for harm in _applying(situation) if harm.grew and harm.executors == wish]
         return _veto(grown[-1]) if grown else wish
     shrunk = [h for h in _applying(situation) if not h.grew and h.executors >= wish]
@@ -68,6 +76,13 @@ def unharmful(situation: Situation, wish: int) -> int | Veto:
     least = worst + 2 ** (len(shrunk) - 1)
     is_recent = situation.at - newest.at < PEACE
     return _veto(newest) if is_recent or least >= situation.executors else least
+
+
+def _is_far_behind(situation: Situation) -> bool:
+    lag, arrival = situation.observed.lag, arriving(situation)
+    if isinstance(lag, NoData) or isinstance(arrival, NoData):
+        return False
+    return lag > BEHIND * arrival
 
 
 def _applying(situation: Situation) -> list[Harm]:

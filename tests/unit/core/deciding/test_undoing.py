@@ -164,6 +164,14 @@ def test_a_growth_that_did_harm_is_vetoed_around_its_load(load: float, executors
     assert decided(8, 12, harm(8, 12), load=load).executors == executors
 
 
+def test_a_job_that_has_fallen_far_behind_may_grow_to_any_number() -> None:
+    known = steady(LOAD, 12, harms=(harm(12, 24),))
+    for seconds, executors in ((200, 12), (400, 24)):
+        waiting = replace(known.observed, lag=seconds * LOAD)
+        decision = decide(replace(known, observed=waiting), Static(executors=24))
+        assert decision.executors == executors
+
+
 def test_harm_is_forgotten_after_six_hours() -> None:
     assert decided(10, 8, harm(10, 8, at=AT - REMEMBERED)).executors == 8
 
