@@ -81,7 +81,7 @@ class DriverPod:
 
     @property
     def is_over(self) -> bool:
-        """Whether the driver's process has ended for good: no container is restarted, but others may go on beside it."""
+        """Whether the driver's process has ended for good: it is not restarted, and others may go on beside it."""
         return self.ended is not None or self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
     @property

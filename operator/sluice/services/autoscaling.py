@@ -121,7 +121,7 @@ class Autoscaler:
             if report is not None and course.is_news(report):
                 # What became of its driver first: a batch after a loss tells how long that was.
                 course.follow(job, self._record(key), report.at.timestamp())
-                course.hear(job, report)
+                course.hear(job, report, driver)
 
     def changed(self, key: JobKey) -> None:
         """A job has changed: a person may have approved what waits for it, or declared another interval."""
@@ -233,6 +233,7 @@ class Autoscaler:
             notebook=known,
             away_since=courses.newest(record.recoveries.past),
             taught=courses.taught(known.memory),
+            key=courses.program(known.memory),
             share=courses.share_of(record),
         )
 

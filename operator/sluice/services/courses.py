@@ -21,8 +21,9 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
-from sluice.core.observations import AgentReport
-from sluice.core.profiling.records import LivePoint, Point
+from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.profiling.keys import running_key
+from sluice.core.profiling.records import Key, LivePoint, Point
 from sluice.core.quantities import CpuShare
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause as Away
@@ -43,7 +44,7 @@ MINUTE = 60.0
 PROFILES = 20
 """Profiles that are remembered to have been learned from."""
 
-_PROFILES = "profiles"
+_PROFILES, _PROGRAM = "profiles", "program"
 
 
 @dataclass
@@ -74,8 +75,8 @@ class Course:
     """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
 
     `predicted_recovery` is what was likely when a driver was last lost, in seconds. `taught` are the uids of the
-    profiles whose points are among what was learned, the newest last. `share` is the CPU that the executors of the
-    present driver were given while they ran, if they were.
+    profiles whose points are among what was learned, the newest last. `key` is that of the program that was learned of.
+    `share` is the CPU that the executors of the present driver were given while they ran, if they were.
     """
 
     uid: str
@@ -90,6 +91,7 @@ class Course:
     predicted_recovery: float | None = None
     tally: Tally = field(default_factory=Tally)
     taught: tuple[str, ...] = ()
+    key: Key | None = None
     share: CpuShare | None = None
 
     def learn(self, profiles: Mapping[str, Sequence[Point | LivePoint]], percentile: float) -> None:
@@ -105,15 +107,18 @@ class Course:
 
     def memory(self) -> dict[str, Any]:
         """What is kept of it in the notebook."""
-        return {**memory_of(self.watcher), _PROFILES: list(self.taught)}
+        told = {_PROFILES: list(self.taught), _PROGRAM: _told_key(self.key)}
+        return {**memory_of(self.watcher), **told}
 
     def is_news(self, report: AgentReport) -> bool:
         """Whether a report does not come so soon after the last that it says nothing new."""
         return self.sight is None or report.at.timestamp() - self.sight.scrape.at >= SPACING
 
-    def hear(self, job: StreamJob, report: AgentReport) -> None:
-        """Take in a report."""
+    def hear(self, job: StreamJob, report: AgentReport, driver: DriverPod | None = None) -> None:
+        """Take in a report, of that driver."""
         at = report.at.timestamp()
+        if driver is not None:
+            self._know_program(running_key(job, driver))
         before, self.report = self.sight, report
         self.sight = look(
             report,
@@ -196,11 +201,22 @@ class Course:
         tasks = max((query.state_partitions or 0 for query in report.counting), default=0)
         slots = Slots(cores=job.executors.cores, tasks=tasks or None)
         models = self.watcher.experience.models
-        if models.capacity.slots != slots:
+        if models.capacity.slots.cores != slots.cores:
+            self.watcher.experience = self.watcher.experience.of_other(slots)
+        elif models.capacity.slots != slots:
             capacity = CapacityModel(slots=slots, points=models.capacity.points)
             self.watcher.experience = replace(
                 self.watcher.experience, models=replace(models, capacity=capacity)
             )
+
+    def _know_program(self, key: Key) -> None:
+        """What was learned of another program, or configuration, is dropped, and which profiles have taught it."""
+        if self.key is not None and not key.agrees_with(self.key):
+            experience = self.watcher.experience
+            self.watcher.experience = experience.of_other(experience.models.capacity.slots)
+            self.taught, self.key = (), None
+        if self.key is None or self.key.digest is None:
+            self.key = key
 
 
 def share_of(record: Record) -> CpuShare | None:
@@ -225,6 +241,25 @@ def taught(memory: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, known)) if isinstance(known, list) else ()
 
 
+def program(memory: Mapping[str, Any]) -> Key | None:
+    """The program of which a notebook has learned; releases that did not tell programs apart kept none."""
+    told = memory.get(_PROGRAM)
+    if not isinstance(told, Mapping):
+        return None
+    digest = told.get("digest")
+    return Key(
+        image=str(told.get("image")),
+        configuration=str(told.get("configuration")),
+        digest=None if digest is None else str(digest),
+    )
+
+
+def _told_key(key: Key | None) -> Mapping[str, Any] | None:
+    if key is None:
+        return None
+    return {"image": key.image, "configuration": key.configuration, "digest": key.digest}
+
+
 def _with_points(
     experience: Experience, points: Sequence[Point | LivePoint], percentile: float
 ) -> Experience:
@@ -233,7 +268,7 @@ def _with_points(
     for point in points:
         match point:
             case Point():
-                capacity = capacity.with_observation(point.executors, point.rate)
+                capacity = capacity.with_profiled(point.executors, point.rate)
                 overheads.append(point.overhead)
             case LivePoint():
                 latency = latency.with_observation(_latency_point(point, percentile))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,14 @@ from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import AgentReport
+from sluice.core.profiling.records import Point
 from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries
 from sluice.core.resizing import Resize
-from sluice.services.courses import Course
+from sluice.services.courses import Course, program
 from tests.support.courses import course, decided
-from tests.support.jobs import NOW, job, query, report, work
+from tests.support.jobs import NOW, driver, job, query, report, work
 
 NOTHING = Foreseen()
 
@@ -175,6 +177,55 @@ def test_the_declared_pause_is_known_from_the_first_report_and_follows_the_spec(
         of = job(restart={"initialBackoff": backoff})
         seen.hear(of, report(at=NOW + timedelta(minutes=minutes)))
         assert seen.watcher.experience.models.downtimes.pause == pause_of(of)
+
+
+def point(executors: int, rate: float) -> Point:
+    """What a profile has measured."""
+    return Point(executors=executors, rate=rate, error=1.0, batches=9, overhead=0.5, at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_other"),
+    [
+        ({}, False),
+        ({"restart": {"initialBackoff": "2s"}, "executors": {"max": 9}}, False),
+        ({"application": {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}}, True),
+        ({"executors": {"max": 8, "cores": 4}}, True),
+    ],
+)
+def test_what_was_learned_of_another_program_is_dropped_with_what_profiles_taught(
+    changes: dict[str, Any], is_other: bool
+) -> None:
+    before, after, seen = job(), job(**changes), course()
+    seen.hear(before, report(), driver(before))
+    seen.learn({"p1": (point(4, 4000.0),)}, 0.95)
+    later = report(at=NOW + timedelta(minutes=1), incarnation=2)
+    seen.hear(after, later, driver(after, incarnation=2))
+    assert (seen.watcher.experience.models.capacity.points == ()) is is_other
+    seen.learn({"p1": (point(4, 16_000.0),)}, 0.95)
+    rate = 16_000.0 if is_other else 4000.0
+    assert seen.watcher.experience.models.capacity.points == ((4, rate),)
+
+
+def test_a_spec_that_is_declared_and_not_running_yet_makes_no_other_program() -> None:
+    before, seen = job(), course()
+    seen.hear(before, report(), driver(before))
+    seen.learn({"p1": (point(4, 4000.0),)}, 0.95)
+    declared = job(application={"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"})
+    seen.hear(declared, report(at=NOW + timedelta(minutes=1)), driver(before))
+    assert seen.watcher.experience.models.capacity.points
+
+
+def test_one_tag_with_another_digest_is_another_program_whoever_leads() -> None:
+    of, seen = job(), course()
+    for digest in (None, "sha256:1", None):
+        seen.hear(of, report(), driver(of, digest=digest))
+    seen.learn({"p1": (point(4, 4000.0),)}, 0.95)
+    known = program(seen.memory())
+    assert known is not None
+    assert known.digest == "sha256:1"
+    seen.hear(of, report(incarnation=2), driver(of, digest="sha256:2"))
+    assert not seen.watcher.experience.models.capacity.points
 
 
 def rescaled() -> Course:

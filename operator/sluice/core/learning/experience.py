@@ -23,9 +23,10 @@ from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.overheads import fitted_overhead, measured_capacities
 from sluice.core.learning.starts import Start
-from sluice.core.modelling.capacity import Capacity
+from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import FIRST_BATCH, Cause, Downtimes
 from sluice.core.modelling.latency import LatencyPoint
+from sluice.core.modelling.shapes import Slots
 from sluice.core.series import Measured, NoData
 
 SPACING = 10.0
@@ -103,6 +104,14 @@ class Experience:
     def without_outage(self) -> "Experience":
         """A job with nothing to do does not tell when it could have worked again: nothing is learned of the outage."""
         return replace(self, outage=None)
+
+    def of_other(self, slots: Slots) -> "Experience":
+        """Of another program, or of the same on other cores, batches tell within minutes what former ones cannot.
+
+        How long a driver is away is known all the same, and where to begin with the overhead.
+        """
+        models = Models(capacity=CapacityModel(slots=slots), downtimes=self.models.downtimes)
+        return replace(self, models=models, remembered=(), pending=(), early=())
 
     def with_start(self, start: Start, batches: Sequence[BatchReport]) -> "Experience":
         """How the newest driver began, and its batches since the last time."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sluice.core.application import StreamJob
@@ -32,6 +33,15 @@ def key_of(job: StreamJob, start: Start = Start.EARLIEST, driver: DriverPod | No
         # What is declared by its digest is known before a driver runs.
         digest=digest_in(job.application.image) or _digest_behind(job, driver),
     )
+
+
+def running_key(job: StreamJob, driver: DriverPod) -> Key:
+    """The key of what a driver runs, whatever is declared by now."""
+    document: Any = driver.document
+    if document is None:
+        return key_of(job, driver=driver)
+    application = replace(job.application, image=document["application"]["image"])
+    return key_of(replace(job, application=application, document=document), driver=driver)
 
 
 def _digest_behind(job: StreamJob, driver: DriverPod | None) -> str | None:
