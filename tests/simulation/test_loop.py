@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sluice.core.deciding.decision import Decision
-from sluice.core.deciding.situation import Activity, Situation
+from sluice.core.deciding.situation import Activity, Forecast, Situation
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import NoData
@@ -136,6 +136,17 @@ def test_former_wishes_and_notes_come_back() -> None:
 
     found = run(Scenario(plant=plant(), trace=constant(100), seed=1), decide, last_value)
     assert found.decisions[-1].decision.notes == {"count": len(found.decisions)}
+
+
+def test_a_forecast_is_made_from_all_that_was_measured_and_not_from_what_is_stored() -> None:
+    known: list[int] = []
+
+    def foresee(situation: Situation) -> Forecast | NoData:
+        known.append(len(situation.history))
+        return last_value(situation)
+
+    run(Scenario(plant=plant(), trace=constant(100, 9000), seed=1), always(3), foresee)
+    assert known[-1] > 240 + 300
 
 
 def test_a_restart_only_plant_counts_restarts() -> None:

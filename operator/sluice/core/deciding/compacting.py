@@ -1,7 +1,11 @@
 """A situation as it is stored: without what is no number, rounded, and with thinned history.
 
 Decisions are made on this form, so that a stored situation gives the same decision again. Compacting twice changes
-nothing. A few hundred points of history say as much as thousands: what is forecast from them is in the situation.
+nothing. A few hundred points of history say as much as thousands: what is forecast from all is in the situation.
+
+Of what is long past, the largest in each bucket is kept, so that no load and no wish is missed that speaks for more
+executors. Buckets are those of the clock, and do not move with the moment of the decision: otherwise a job of which
+nothing changes would be decided otherwise each few minutes.
 """
 
 import math
@@ -26,11 +30,16 @@ from sluice.core.series import Measured, NoData
 
 Point = TypeVar("Point")
 
+History = tuple[tuple[float, float], ...]
+
 RECENT = 3600.0
 """Seconds of history that are kept more densely: policies look back so far."""
 
 MOST_RECENT, MOST_OLDER = 120, 120
 """Points of history that are kept."""
+
+FINEST = 90.0
+"""Seconds of the smallest bucket; each other one is twice as long. Two days are in buckets of 24 minutes."""
 
 MOST_FORECAST = 60
 MOST_LATENCIES = 64
@@ -42,9 +51,7 @@ WISHES = 86_400.0
 
 RECENT_WISHES = 3600.0
 BUCKET_OF_WISHES = 1440.0
-"""Of wishes before those seconds, one is kept in each so many: sixty a day. The buckets are those of the clock, so that
-which one is kept does not depend on when that is asked.
-"""
+"""Of wishes before those seconds, one is kept in each so many: sixty a day."""
 
 MOST_HARMS = 10
 """Harmful rescales that are remembered: each takes ten minutes at least."""
@@ -56,7 +63,7 @@ def compacted(situation: Situation) -> Situation:
         situation,
         at=round(situation.at, 3),
         observed=_observations(situation.observed),
-        history=_history(situation.history),
+        history=_history(situation.history, round(situation.at, 3)),
         forecast=_forecast(situation.forecast),
         models=compacted_models(situation.models),
         uptime=_seconds(situation.uptime),
@@ -96,7 +103,7 @@ def _measured(number: Measured) -> Measured:
     return rounded(number, 6)
 
 
-def _history(history: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+def _history(history: History, zero: float) -> History:
     """Points of the past in their order; what lies in the future was measured by another clock."""
     known = {
         round(at, 1): rate for at, rate in history if -math.inf < at <= 0 and 0 <= rate < math.inf
@@ -104,8 +111,23 @@ def _history(history: Sequence[tuple[float, float]]) -> tuple[tuple[float, float
     points = sorted(known.items())
     older = [point for point in points if point[0] < -RECENT]
     recent = points[len(older) :]
-    kept = (*thinned(older, MOST_OLDER), *thinned(recent, MOST_RECENT))
+    kept = (*_largest_rates(older, zero), *thinned(recent, MOST_RECENT))
     return tuple((at, rounded(rate)) for at, rate in kept)
+
+
+def _largest_rates(
+    points: Sequence[tuple[float, float]], zero: float
+) -> Iterator[tuple[float, float]]:
+    """The first of the largest of each bucket; all, if they are not too many."""
+    if len(points) <= MOST_OLDER:
+        yield from points
+        return
+    span, size = points[-1][0] - points[0][0], FINEST
+    # Those at both ends may have only a part of theirs.
+    while span / size + 2 > MOST_OLDER:
+        size *= 2
+    for _, bucket in groupby(points, lambda point: (zero + point[0]) // size):
+        yield max(bucket, key=lambda point: point[1])
 
 
 def _forecast(forecast: Forecast | NoData) -> Forecast | NoData:

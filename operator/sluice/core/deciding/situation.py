@@ -129,8 +129,8 @@ class Situation:
 
     `at` is the moment itself, in seconds since 1970. `executors` is the number that was last asked for, `running` the
     number that is there. `history` has (seconds from now, rows per second) in ascending order, and gaps where nothing
-    was measured. `wishes` are the former decisions, the oldest first: each held until the next one, and not all are
-    kept.
+    was measured; of what is more than an hour ago policies see the largest rates. `wishes` are the former decisions, as
+    far as they are kept, the oldest first; each held until the next one.
     """
 
     at: float

@@ -2,6 +2,9 @@
 
 A spell is a time in which executors would have been enough for all that arrived. Of those that ended, the ones that
 lasted longer than the present one tell how long it may still last.
+
+What is long past is known by the largest rate of each bucket (`compacting`): the end of a spell is seen, its begin up
+to a bucket late, and no spell that was shorter than that.
 """
 
 from bisect import bisect_left

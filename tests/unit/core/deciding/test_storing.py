@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sluice.core.deciding.compacting import compacted, thinned
+from sluice.core.deciding.compacting import compacted, rounded, thinned
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.explain import HEADER, explained
 from sluice.core.deciding.guards import Settings
@@ -130,6 +132,77 @@ def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
     assert thin[-1][0] == 0.0
     assert thin[0][0] < -2860 * 60
     assert thinned(range(11), 4) == (1, 4, 7, 10)
+
+
+def bursts(minute: int) -> Situation:
+    """Two days of the same load, each six hours ten minutes of a much higher one, seen some minutes later."""
+    minutes = range(minute - 2880, minute + 1)
+    rates = {at: 300_000.0 if 100 <= at % 360 < 110 else 30_000.0 for at in minutes}
+    return steady(
+        30_000.0,
+        6,
+        at=AT + 60 * minute,
+        history=tuple((60.0 * (at - minute), rate) for at, rate in rates.items()),
+        wishes=wishes(4),
+        live=False,
+        since_rescale=1e5,
+    )
+
+
+def test_a_job_of_which_nothing_changes_is_decided_the_same_in_each_minute() -> None:
+    decided = {decide(bursts(minute), policy_named("sluice")).executors for minute in range(60)}
+    assert len(decided) == 1
+
+
+def test_the_highest_load_of_two_days_is_remembered_and_when_it_came() -> None:
+    for minute in range(60):
+        high = [at for at, rate in compacted(bursts(minute)).history if rate == 300_000.0]
+        assert [(at + 60 * minute) % 21_600 for at in high] == [6000.0] * 8
+
+
+def test_what_is_kept_of_history_does_not_move_with_the_moment_of_the_decision() -> None:
+    def kept(minute: int) -> list[tuple[float, float]]:
+        now = 60.0 * minute
+        known = ((at + now, rate) for at, rate in compacted(noisy(minute)).history)
+        return [point for point in known if -40 * 3600 <= point[0] < -2 * 3600]
+
+    assert len(kept(0)) == 38 * 60 / 24
+    assert all(kept(minute) == kept(0) for minute in range(60))
+
+
+def noisy(minute: int) -> Situation:
+    """Two days until some minutes after the beginning of the year; what was measured stays as it was."""
+    rates = {at: 1e5 * (1 + random.Random(at).random()) for at in range(minute - 2880, minute + 1)}
+    return steady(
+        at=AT + 60 * minute,
+        history=tuple((60.0 * (at - minute), rounded(rate)) for at, rate in rates.items()),
+    )
+
+
+def test_the_last_hour_and_a_short_history_are_kept_as_they_are() -> None:
+    long = noisy(0).history
+    assert compacted(noisy(0)).history[-61:] == long[-61:]
+    short = long[-181:]
+    assert compacted(steady(history=short)).history == short
+
+
+@given(
+    st.lists(st.tuples(st.floats(-200_000, 0), st.floats(0, 1e6)), max_size=30),
+    st.integers(1, 3000),
+    st.floats(0, 4e9),
+)
+def test_compacting_any_history_twice_changes_nothing_and_loses_no_peak(
+    odd: list[tuple[float, float]], minutes: int, at: float
+) -> None:
+    regular = [
+        (-60.0 * minute, float(minute * 7919 % 1000)) for minute in range(120, 120 + minutes)
+    ]
+    situation = steady(at=at, history=tuple(sorted([*odd, *regular])))
+    once = compacted(situation)
+    assert compacted(once) == once
+    assert len(once.history) <= 240
+    highest = max(rounded(rate) for at, rate in situation.history if round(at, 1) < -3600)
+    assert max(rate for at, rate in once.history if at < -3600) == highest
 
 
 def test_the_capacity_of_a_size_that_is_seldom_used_is_not_forgotten() -> None:

@@ -20,6 +20,6 @@ def true_rate(situation: Situation) -> Measured:
 
 
 def mean_arrival(situation: Situation, seconds: float) -> Measured:
-    """Rows per second that arrived over the last seconds."""
+    """Rows per second that arrived over the last seconds; more than they were where that is more than an hour."""
     rates = [rate for at, rate in situation.history if -seconds <= at <= 0 and rate >= 0]
     return sum(rates) / len(rates) if rates else situation.observed.arrival
