@@ -27,6 +27,10 @@ EXPLORED = 4
 nothing of that."""
 
 
+SERVED = 0.5
+"""The share of a capacity for which its executors are usually chosen: the rest is for recoveries."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescale:
     """The way of a rescale, the seconds from its begin until all is caught up, and its cost in executor-seconds."""
@@ -67,11 +71,11 @@ def _paths(situation: Situation) -> tuple[Path, ...]:
 def _largest_need(situation: Situation, trial: Trial, capacity: Capacity, executors: int) -> int:
     """The executors for the highest load that is remembered, if the peak needs so many.
 
-    The fewest that are allowed may be more than the peak needs: then what they can do counts.
+    The fewest that are allowed may be more than the peak needs: then what they can serve counts.
     """
     highest = max((rate for _, rate in situation.history), default=0.0)
     is_fewest = executors == situation.bounds.smallest
-    served = max(trial.peak, capacity.rate(executors)) if is_fewest else trial.peak
+    served = max(trial.peak, SERVED * capacity.rate(executors)) if is_fewest else trial.peak
     if served <= 0:
         return executors
     needed = math.ceil(min(executors * highest / served, 1e9))

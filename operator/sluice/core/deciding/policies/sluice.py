@@ -58,6 +58,8 @@ class Sluice:
     """A rescale must pay within that time, or within the one for which fewer executors are expected to be enough."""
     lasting: float = 1.0
     """What was enough for a time is expected to be enough for so many times that time more."""
+    longest: float = 3600.0
+    """But not for longer than that: loads change with the day."""
     returning: float = 1.5
     """A rescale by a restart costs so many times as much if the load is known to come back: so may the executors."""
     stabilisation: float = 300.0
@@ -225,7 +227,7 @@ class Sluice:
         since = case.situation.since_rescale
         if rescale.path is Path.RESTART and since is not None and since < self.payback:
             return f"the last rescale, {since:.0f} s ago, has not paid yet"
-        lasting = self.lasting * enough_for(case.situation, executors)
+        lasting = min(self.longest, self.lasting * enough_for(case.situation, executors))
         worth = rescale.break_even(max(self.payback, lasting))
         outage = f"an outage of {rescale.outage:.0f} s is worth"
         if saved <= worth:
