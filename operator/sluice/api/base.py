@@ -104,14 +104,9 @@ FreeForm = Annotated[
 
 def positive_duration(field: str) -> Rule:
     """The duration in `field` is longer than zero."""
-    camel, remedy = to_camel(field), "must be longer than zero, for example 30s"
-    return Rule(
-        field=camel,
-        cel=f"!has(self.{camel}) || self.{camel}.matches('[1-9]')",
-        message=f"'\\'' + self.{camel} + '\\' {remedy}'",
-        check=lambda model: _is_positive(getattr(model, field)),
-        told=lambda model: f"'{getattr(model, field)}' {remedy}",
-    )
+    value = f"self.{to_camel(field)}"
+    remedy = "must be longer than zero, for example 30s"
+    return rule_of_text(field, f"{value}.matches('[1-9]')", _is_positive, remedy)
 
 
 def least_duration(field: str, least: str) -> Rule:
@@ -119,21 +114,33 @@ def least_duration(field: str, least: str) -> Rule:
 
     To us it only has to be longer than zero: a job that was stored before there was this rule must go on.
     """
-    camel, remedy = to_camel(field), f"must be {least} or longer"
+    value = f"self.{to_camel(field)}"
     # CEL knows no days; what has some is long enough for the API server.
-    readable = f"self.{camel}.matches('^([0-9]{{1,6}}(ms|s|m|h))+$')"
-    enough = f"duration(self.{camel}) >= duration('{least}')"
+    readable = f"{value}.matches('^([0-9]{{1,6}}(ms|s|m|h))+$')"
+    enough = f"duration({value}) >= duration('{least}')"
+    cel = f"({readable} ? {enough} : {value}.matches('[1-9]'))"
+    return rule_of_text(field, cel, _is_positive, f"must be {least} or longer")
+
+
+def rule_of_text(field: str, cel: str, check: Callable[[str], bool], remedy: str) -> Rule:
+    """A rule for the text in `field`, where there is one: by a CEL expression of it, and by our own check."""
+    camel = to_camel(field)
+
+    def checked(model: Any) -> bool:
+        value = getattr(model, field)
+        return value is None or check(value)
+
     return Rule(
         field=camel,
-        cel=f"!has(self.{camel}) || ({readable} ? {enough} : self.{camel}.matches('[1-9]'))",
+        cel=f"!has(self.{camel}) || {cel}",
         message=f"'\\'' + self.{camel} + '\\' {remedy}'",
-        check=lambda model: _is_positive(getattr(model, field)),
+        check=checked,
         told=lambda model: f"'{getattr(model, field)}' {remedy}",
     )
 
 
-def _is_positive(duration: str | None) -> bool:
-    return duration is None or quantities.duration(duration).total_seconds() > 0
+def _is_positive(duration: str) -> bool:
+    return quantities.duration(duration).total_seconds() > 0
 
 
 def enough_memory(minimum: str) -> Rule:

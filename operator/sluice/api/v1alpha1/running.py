@@ -12,6 +12,7 @@ from sluice.api.base import (
     Rule,
     enough_memory,
     positive_duration,
+    rule_of_text,
     text_of_form,
 )
 from sluice.api.v1alpha1.application import SPARK_MINIMUM_MEMORY
@@ -105,13 +106,8 @@ class Executors(Model):
 def _without_dots(field: str) -> Rule:
     """No part of a place is `.` or `..`, so that one place has one name."""
     remedy = "must not contain . or .. as a part; write the directory itself"
-    return Rule(
-        field=field,
-        cel=f"!has(self.{field}) || !self.{field}.split('/').exists(part, part == '..' || part == '.')",
-        message=f"'\\'' + self.{field} + '\\' {remedy}'",
-        check=lambda model: not {".", ".."} & set((getattr(model, field) or "").split("/")),
-        told=lambda model: f"'{getattr(model, field)}' {remedy}",
-    )
+    cel = f"!self.{field}.split('/').exists(part, part == '..' || part == '.')"
+    return rule_of_text(field, cel, lambda place: not {".", ".."} & set(place.split("/")), remedy)
 
 
 _EMPTY_PART = "[^:/]/{2,}[^/]"
@@ -120,13 +116,8 @@ _EMPTY_PART = "[^:/]/{2,}[^/]"
 def _without_empty_parts(field: str) -> Rule:
     """No `//` within a place: Hadoop reads it as `/`, and to us it would be another place."""
     remedy = "must not contain // within its path; write one /"
-    return Rule(
-        field=field,
-        cel=f"!has(self.{field}) || !self.{field}.matches('{_EMPTY_PART}')",
-        message=f"'\\'' + self.{field} + '\\' {remedy}'",
-        check=lambda model: re.search(_EMPTY_PART, getattr(model, field) or "") is None,
-        told=lambda model: f"'{getattr(model, field)}' {remedy}",
-    )
+    cel = f"!self.{field}.matches('{_EMPTY_PART}')"
+    return rule_of_text(field, cel, lambda place: not re.search(_EMPTY_PART, place), remedy)
 
 
 class Checkpoint(Model):
