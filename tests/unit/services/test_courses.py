@@ -16,6 +16,7 @@ from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import AgentReport
+from sluice.core.profiling.keys import running_key
 from sluice.core.profiling.records import Point
 from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Record
@@ -214,6 +215,17 @@ def test_a_spec_that_is_declared_and_not_running_yet_makes_no_other_program() ->
     declared = job(application={"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"})
     seen.hear(declared, report(at=NOW + timedelta(minutes=1)), driver(before))
     assert seen.watcher.experience.models.capacity.points
+
+
+@pytest.mark.parametrize(
+    "document", [None, {}, {"application": 7}, {"application": {"image": "a"}}]
+)
+def test_a_driver_whose_document_says_little_runs_what_is_declared(
+    document: dict[str, object] | None,
+) -> None:
+    of, seen = job(), course()
+    seen.hear(of, report(), driver(of, document=document))
+    assert seen.key == running_key(of, driver(of))
 
 
 def test_one_tag_with_another_digest_is_another_program_whoever_leads() -> None:

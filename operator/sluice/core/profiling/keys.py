@@ -38,10 +38,13 @@ def key_of(job: StreamJob, start: Start = Start.EARLIEST, driver: DriverPod | No
 def running_key(job: StreamJob, driver: DriverPod) -> Key:
     """The key of what a driver runs, whatever is declared by now."""
     document: Any = driver.document
-    if document is None:
+    try:
+        application = replace(job.application, image=document["application"]["image"])
+        running = replace(job, application=application, document=document)
+        return key_of(running, driver=driver)
+    except (KeyError, TypeError):
+        # Written by a release with other rules, or by whoever may write pods: what is declared is the best guess.
         return key_of(job, driver=driver)
-    application = replace(job.application, image=document["application"]["image"])
-    return key_of(replace(job, application=application, document=document), driver=driver)
 
 
 def _digest_behind(job: StreamJob, driver: DriverPod | None) -> str | None:
