@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sluice.core.deciding.compacting import MOST_OLDER, MOST_RECENT
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Activity, Forecast, Situation
 from sluice.core.modelling.downtime import Cause
@@ -146,7 +147,7 @@ def test_a_forecast_is_made_from_all_that_was_measured_and_not_from_what_is_stor
         return last_value(situation)
 
     run(Scenario(plant=plant(), trace=constant(100, 9000), seed=1), always(3), foresee)
-    assert known[-1] > 240 + 300
+    assert known[-1] > MOST_RECENT + MOST_OLDER
 
 
 def test_a_restart_only_plant_counts_restarts() -> None:

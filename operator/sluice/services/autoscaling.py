@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from sluice import logs
@@ -22,8 +23,9 @@ from sluice.core.deciding.situation import Mode, Situation
 from sluice.core.deciding.storing import Record as Stored
 from sluice.core.forecasting.forecast import Forecast
 from sluice.core.foreseen import foreseen, likely_recovery
+from sluice.core.learning.history import COARSE, FINE, LONGEST, MINUTE, History
 from sluice.core.learning.remembering import recalled
-from sluice.core.learning.watching import HISTORY, Watcher
+from sluice.core.learning.watching import Watcher
 from sluice.core.modelling.downtime import Cause
 from sluice.core.observations import DriverPod
 from sluice.core.profiling.records import LivePoint, Point
@@ -52,9 +54,13 @@ from sluice.services.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
 
-STEP = timedelta(minutes=1)
-
-_ARRIVALS = 'sum(rate(sluice_query_arrived_rows_total{{namespace="{namespace}",job="{job}"}}[2m]))'
+_ARRIVALS = (
+    'sum(rate(sluice_query_arrived_rows_total{{namespace="{namespace}",job="{job}"}}[{width}]))'
+)
+_PAST = ((LONGEST, FINE, COARSE, "5m"), (FINE, 0.0, MINUTE, "2m"))
+"""How the load of the past is asked for: from and until so many seconds ago, the seconds between two samples, and the
+time that each is the mean of. A server gives 11,000 samples at once: two weeks of minutes would be more.
+"""
 
 
 class Autoscaler:
@@ -247,18 +253,24 @@ class Autoscaler:
                 log.warning("%s", error)
         return Watcher(terms=terms, executors=executors, disturbed_at=now.timestamp())
 
-    async def _history(self, key: JobKey, now: datetime) -> list[tuple[float, float]]:
+    async def _history(self, key: JobKey, now: datetime) -> History:
         """The load as the metrics' server remembers it."""
         if self._metrics is None:
-            return []
-        query = _ARRIVALS.format(namespace=key.namespace, job=key.name)
-        start = now - timedelta(seconds=HISTORY)
+            return History()
+        known = History()
         try:
-            series = await self._metrics.history(query, start, now, STEP)
+            for begin, end, step, width in _PAST:
+                series = await self._metrics.history(
+                    _ARRIVALS.format(namespace=key.namespace, job=key.name, width=width),
+                    now - timedelta(seconds=begin),
+                    now - timedelta(seconds=end),
+                    timedelta(seconds=step),
+                )
+                for at, rate in chain.from_iterable(one.samples for one in series[:1]):
+                    known.add(at.timestamp(), rate)
         except MetricsUnavailable as error:
             log.warning("the load of the past is not known: %s", error)
-            return []
-        return [(at.timestamp(), rate) for one in series[:1] for at, rate in one.samples]
+        return known
 
     async def _read(self, job: StreamJob) -> Notebook:
         name = notebook.name(job.key.name)

@@ -1,7 +1,7 @@
 """The course of one job that is scaled: what is seen of it from report to report, and learned by that."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from statistics import median
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
 SPACING = 15.0
 """Seconds between two looks: reports come more often, and tell the same."""
-
-FINE = 3600.0
-"""Seconds for which each look is remembered; before that, one a minute."""
-
-MINUTE = 60.0
 
 PROFILES = 20
 """Profiles that are remembered to have been learned from."""
@@ -131,7 +126,6 @@ class Course:
         self._know_pause(job)
         self._notice_lost_executors(before, at)
         self.watcher.saw(self.sight.scrape, at)
-        self.watcher.history = thinned(self.watcher.history, at - FINE)
 
     def judge(self, now: float) -> None:
         """Judge the last rescale, if it is time, and keep the verdict with its decision."""
@@ -300,18 +294,3 @@ def newest(recoveries: Sequence[Recovery]) -> datetime | None:
 def _all(recoveries: Recoveries) -> tuple[Recovery, ...]:
     """Those that are over, and the present one: a short one may begin and end between two looks."""
     return recoveries.past if recoveries.present is None else (*recoveries.past, recoveries.present)
-
-
-def thinned(history: list[tuple[float, float]], before: float) -> list[tuple[float, float]]:
-    """The same history with at most one sample a minute before a moment."""
-    if len(history) < 2 or history[0][0] >= before:
-        return history
-    return list(_spaced(history, before))
-
-
-def _spaced(history: Iterable[tuple[float, float]], before: float) -> Iterable[tuple[float, float]]:
-    last = float("-inf")
-    for at, rate in history:
-        if at >= before or at - last >= MINUTE:
-            last = at
-            yield at, rate

@@ -303,7 +303,28 @@ async def test_the_load_of_the_past_comes_from_the_metrics_server() -> None:
         await quiet.lives(60)
         course = here.autoscaler.course(next(iter(here.fleet)))
         assert course is not None
-        assert course.watcher.history[:60] == [(at.timestamp(), rate) for at, rate in past]
+        known = list(course.watcher.history.since(0))
+        assert known[:60] == [(at.timestamp(), rate) for at, rate in past]
+
+
+@in_virtual_time
+async def test_what_happens_each_day_is_foreseen_by_an_operator_that_has_just_been_started() -> (
+    None
+):
+    async with world(metrics=Scraping) as here:
+        opening = Case(here, Stream(arriving=500))
+        past = [NOW - timedelta(minutes=minute) for minute in range(10 * 1440, 0, -1)]
+        # The shop opens twelve minutes from now, as it did each day at this time.
+        loads = [
+            3000.0 if 12 <= (at - NOW) // timedelta(minutes=1) % 1440 < 600 else 500.0
+            for at in past
+        ]
+        opening.metrics.answers["sluice_query_arrived_rows_total"] = [
+            Labelled({}, tuple(zip(past, loads, strict=True)))
+        ]
+        await opening.starts()
+        await opening.lives(600)
+        assert max(here.agents.targets) >= 4
 
 
 @in_virtual_time

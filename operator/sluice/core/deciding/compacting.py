@@ -32,6 +32,9 @@ Point = TypeVar("Point")
 
 History = tuple[tuple[float, float], ...]
 
+OLDEST = 2 * 86_400.0
+"""Seconds of history that are kept: only forecasts look further back, and what they saw is in them."""
+
 RECENT = 3600.0
 """Seconds of history that are kept more densely: policies look back so far."""
 
@@ -106,7 +109,7 @@ def _measured(number: Measured) -> Measured:
 def _history(history: History, zero: float) -> History:
     """Points of the past in their order; what lies in the future was measured by another clock."""
     known = {
-        round(at, 1): rate for at, rate in history if -math.inf < at <= 0 and 0 <= rate < math.inf
+        round(at, 1): rate for at, rate in history if -OLDEST <= at <= 0 and 0 <= rate < math.inf
     }
     points = sorted(known.items())
     older = [point for point in points if point[0] < -RECENT]

@@ -139,13 +139,19 @@ def _without_spikes(values: Values) -> Values:
     around = np.lib.stride_tricks.sliding_window_view(
         np.pad(values, NEIGHBOURS, mode="edge"), 2 * NEIGHBOURS + 1
     )
-    middle = np.median(around, axis=1)
-    deviation = 1.4826 * np.median(abs(around - middle[:, None]), axis=1)
+    middle = _medians(around)
+    deviation = 1.4826 * _medians(abs(around - middle[:, None]))
     # Where most neighbours are equal, the deviation is 0 and any small change would be an outlier.
     outlying = abs(values - middle) > OUTLYING * np.maximum(deviation, 0.05 * abs(middle))
     spikes = outlying & ~_lasting(outlying)
     places = np.arange(len(values))
     return np.where(spikes, np.interp(places, places[~spikes], values[~spikes]), values)
+
+
+def _medians(rows: Values) -> Values:
+    """The median of each row of an odd number of values, at a fifth of the price of `np.median`."""
+    middle = rows.shape[1] // 2
+    return np.partition(rows, middle, axis=1)[:, middle]
 
 
 def _lasting(outlying: Flags) -> Flags:

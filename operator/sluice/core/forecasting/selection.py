@@ -4,11 +4,15 @@ The models are ordered from simple to complex. A later one is taken only if it i
 and the one that was trusted until now is left only for one that is better by a margin (hysteresis): otherwise noise
 would choose, and decisions would change with it. Seasons of a day and of a week are asked from seven and eight days on,
 and what is discovered is shorter: with two days of history, a day's season loses against a short memory.
+
+Models are tried on the newest day, and on the one that began a week ago if two weeks are known: a Sunday does not tell
+who foresees a Monday.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -34,7 +38,7 @@ LEADS = 30
 """Steps that a model predicts, at most: of a longer horizon, or of finer samples, several make one."""
 
 ORIGINS = 24
-"""Moments of the past at which each model is tried."""
+"""Moments of the past at which each model is tried, at least: as many as leave no time between their horizons."""
 
 DAY, WEEK = 86_400.0, 7 * 86_400.0
 
@@ -44,8 +48,8 @@ CAUTION = 0.5
 So does the error of an error shrink: with little history almost nothing is proven, after a day the better is better.
 """
 
-CAUTION_WITH_SEASONS = 1.0
-"""If it relies on a season: there are so many periods to choose from that one fits any past."""
+CAUTION_WITH_PERIODS = 1.0
+"""If it has discovered a period: there are so many to choose from that one fits any past."""
 
 MUCH_BETTER = 0.9
 """A model must have less than this share of the error of the one that was trusted until now."""
@@ -55,6 +59,9 @@ SHORT_MEMORY: Mapping[str, Model] = {
     model.name: model for model in (LastValue(), LocalTrend(), Smoothing(), Arima())
 }
 """The models that look at the last minutes or hours only, and so soon notice what is new; from simple to complex."""
+
+DISCOVERING = ("SeasonalNaive", "Fourier")
+"""The models that look for a period; days and weeks are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +145,9 @@ def select(
     if isinstance(cleaned, NoData):
         return cleaned
     steps = ceil(horizon / cleaned.step)
-    origins = _origins(cleaned)
-    candidates, refused = _tried(cleaned, steps, origins)
-    horizons = (len(cleaned.values) - origins[0]) / steps
+    days = _days(cleaned, steps)
+    candidates, refused = _tried(cleaned, steps, days)
+    horizons = sum(day[-1] + 1 - day[0] for day in days) / steps
     return Selection(
         trusted=most_trusted(candidates, horizons, former),
         step=step,
@@ -169,8 +176,8 @@ def models(step: float) -> Mapping[str, Model]:
     daily = Season(period=day, least=ceil(week))
     weekly = Season(period=week, least=ceil(week + day))
     seasonal: tuple[Model, ...] = (
-        SeasonalNaive("SeasonalNaive", discovered),
-        Fourier("Fourier", discovered),
+        SeasonalNaive(DISCOVERING[0], discovered),
+        Fourier(DISCOVERING[1], discovered),
         SeasonalNaive("SeasonalNaiveDaily", daily),
         Fourier("FourierDaily", daily),
         SeasonalNaive("SeasonalNaiveWeekly", weekly),
@@ -178,14 +185,22 @@ def models(step: float) -> Mapping[str, Model]:
     return {**SHORT_MEMORY, **{model.name: model for model in seasonal}}
 
 
-def _origins(cleaned: Cleaned) -> list[int]:
-    """Moments in the newer half of the history, and within a day."""
-    newest, day = len(cleaned.values), ceil(DAY / cleaned.step)
-    return spread_origins(ORIGINS, first=max(2, newest // 2, newest - day), last=newest - 1)
+def _days(cleaned: Cleaned, steps: int) -> list[list[int]]:
+    """The moments of the newest day, in the newer half of the history, and those of the day that began a week ago."""
+    newest = len(cleaned.values)
+    day, week = ceil(DAY / cleaned.step), ceil(WEEK / cleaned.step)
+    days = [_origins(max(2, newest // 2, newest - day), newest - 1, steps)]
+    if newest > 2 * week + steps:
+        days.append(_origins(newest - week, newest - week + day, steps))
+    return days
+
+
+def _origins(first: int, last: int, steps: int) -> list[int]:
+    return spread_origins(max(ORIGINS, (last - first) // steps), first=first, last=last)
 
 
 def _tried(
-    cleaned: Cleaned, steps: int, origins: list[int]
+    cleaned: Cleaned, steps: int, days: list[list[int]]
 ) -> tuple[list[Candidate], tuple[tuple[str, str], ...]]:
     candidates, refused = [], []
     for name, model in models(cleaned.step).items():
@@ -193,21 +208,28 @@ def _tried(
         if isinstance(parameters, NoData):
             refused.append((name, parameters.reason))
             continue
-        errors = rolling_errors(model, parameters, cleaned, origins=origins, steps=steps)
+        errors = [
+            rolling_errors(model, parameters, cleaned, origins=origins, steps=steps)
+            for origins in days
+        ]
         candidates.append(_scored(name, parameters, errors, cleaned.values))
     return candidates, tuple(refused)
 
 
-def _scored(model: str, parameters: Parameters, errors: Errors, values: Values) -> Candidate:
+def _scored(
+    model: str, parameters: Parameters, errors: Sequence[Errors], values: Values
+) -> Candidate:
     # A load that never changes has no error to compare with, and no level if it is zero.
     smallest = 1e-9 * float(values.max()) or 1.0
     change = float(np.abs(np.diff(values)).mean())
+    mean = fmean(day.mean() for day in errors)
     return Candidate(
         model=model,
         parameters=parameters,
-        error=errors.mean() / max(change, smallest),
-        share=errors.mean() / max(float(values.mean()), smallest),
-        radii=errors.radii(),
+        error=mean / max(change, smallest),
+        share=mean / max(float(values.mean()), smallest),
+        # What is long past is known by means of several minutes, and seems to be better foreseen than it is.
+        radii=errors[0].radii(),
     )
 
 
@@ -233,7 +255,7 @@ def most_trusted(
 
 
 def _share_needed(model: str, horizons: float) -> float:
-    caution = CAUTION if model in SHORT_MEMORY else CAUTION_WITH_SEASONS
+    caution = CAUTION_WITH_PERIODS if model in DISCOVERING else CAUTION
     return 1 - caution / sqrt(max(1.0, horizons))
 
 

@@ -22,6 +22,7 @@ from sluice.core.deciding.situation import (
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects, Judged
 from sluice.core.learning.experience import SETTLING, Experience
+from sluice.core.learning.history import LONGEST, History
 from sluice.core.learning.readings import BEFORE, LAGS, reading
 from sluice.core.learning.scrapes import Scrape
 from sluice.core.learning.terms import Terms
@@ -33,9 +34,6 @@ from sluice.core.series import Measured, NoData
 
 RECENT = 60.0
 """Seconds over which rates and shares are averaged."""
-
-HISTORY = 2 * 86_400.0
-"""Seconds of load that are remembered."""
 
 CALM = 240.0
 """Seconds after a change or a recovery until latencies, which are those of two minutes, are ordinary again."""
@@ -65,7 +63,7 @@ class Watcher:
     terms: Terms
     executors: int
     experience: Experience = field(default_factory=Experience)
-    history: list[tuple[float, float]] = field(default_factory=list)
+    history: History = field(default_factory=History)
     scrapes: list[Scrape] = field(default_factory=list)
     wishes: list[Wish] = field(default_factory=list)
     notes: Mapping[str, float] = field(default_factory=dict)
@@ -135,7 +133,7 @@ class Watcher:
         self.scrapes = [known for known in self.scrapes if known.at > scrape.at - RECENT]
         self.scrapes.append(scrape)
         if not isinstance(scrape.arrival, NoData):
-            self.history.append((scrape.at, scrape.arrival))
+            self.history.add(scrape.at, scrape.arrival)
         self.lags = [known for known in self.lags if known[0] > scrape.at - LAGS]
         if not isinstance(scrape.lag, NoData):
             self.lags.append((scrape.at, scrape.lag))
@@ -160,7 +158,7 @@ class Watcher:
             executors=self.executors,
             running=newest.running if newest else 0,
             observed=self._observed(newest, now),
-            history=tuple((at - now, rate) for at, rate in self._history(now)),
+            history=tuple((at - now, rate) for at, rate in self.history.since(now - LONGEST)),
             models=self.experience.models_now(),
             targets=self.terms.targets,
             batching=Batching(
@@ -178,11 +176,6 @@ class Watcher:
             notes=self.notes,
             harms=self.effects.harms,
         )
-
-    def _history(self, now: float) -> list[tuple[float, float]]:
-        if self.history and self.history[0][0] < now - HISTORY:
-            self.history = [sample for sample in self.history if sample[0] >= now - HISTORY]
-        return self.history
 
     def _observed(self, newest: Scrape | None, now: float) -> Observations:
         if newest is None:
@@ -291,7 +284,7 @@ class Watcher:
         batch = self.last_batch.seconds if self.last_batch is not None else 0.0
         return reading(
             newest,
-            (sample for sample in self.history if sample[0] >= since),
+            self.history.since(since),
             (sample for sample in self.lags if sample[0] >= settled),
             batch=max(batch, self.terms.period),
         )

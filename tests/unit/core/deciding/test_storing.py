@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.deciding.compacting import compacted, rounded, thinned
+from sluice.core.deciding.compacting import OLDEST, compacted, rounded, thinned
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.explain import HEADER, explained
 from sluice.core.deciding.guards import Settings
@@ -134,6 +134,13 @@ def test_thinned_history_keeps_the_newest_point_and_the_whole_span() -> None:
     assert thinned(range(11), 4) == (1, 4, 7, 10)
 
 
+def test_what_only_a_forecast_looks_back_to_is_not_stored() -> None:
+    week = tuple((60.0 * (minute + 1 - 7 * 1440), 1000.0) for minute in range(7 * 1440))
+    assert (
+        compacted(steady(history=week)).history == compacted(steady(history=week[-2881:])).history
+    )
+
+
 def bursts(minute: int) -> Situation:
     """Two days of the same load, each six hours ten minutes of a much higher one, seen some minutes later."""
     minutes = range(minute - 2880, minute + 1)
@@ -201,7 +208,9 @@ def test_compacting_any_history_twice_changes_nothing_and_loses_no_peak(
     once = compacted(situation)
     assert compacted(once) == once
     assert len(once.history) <= 240
-    highest = max(rounded(rate) for at, rate in situation.history if round(at, 1) < -3600)
+    highest = max(
+        rounded(rate) for at, rate in situation.history if -OLDEST <= round(at, 1) < -3600
+    )
     assert max(rate for at, rate in once.history if at < -3600) == highest
 
 

@@ -92,6 +92,20 @@ def test_a_day_is_trusted_to_its_season_when_all_days_are_alike() -> None:
     assert selected(days).trusted in {"SeasonalNaiveDaily", "FourierDaily", "SeasonalNaiveWeekly"}
 
 
+def test_a_working_day_is_foreseen_on_a_sunday_as_soon_as_two_weeks_are_known() -> None:
+    monday = 21 * 1440
+    minutes = np.arange(monday - 15 * 1440, monday)
+    works = (minutes // 1440 % 7 < 5) & (minutes % 1440 >= 540) & (minutes % 1440 < 1080)
+    found = selected(shapes.noisy(np.where(works, 8000.0, 1500.0), 0.05))
+    assert found.trusted == "SeasonalNaiveWeekly"
+
+
+@pytest.mark.parametrize("minute", [60, 300, 540, 780, 1020, 1260])
+def test_what_happens_each_day_is_foreseen_whenever_the_model_is_chosen(minute: int) -> None:
+    days = shapes.noisy(shapes.square(8 * 1440 + minute, period=1440), 0.05)
+    assert selected(days).trusted == "SeasonalNaiveDaily"
+
+
 def test_each_model_is_told_with_its_error_or_the_reason_why_it_does_not_apply() -> None:
     found = selected(shapes.noisy(shapes.sine(250), 0.03))
     told = {candidate.model for candidate in found.candidates} | {
