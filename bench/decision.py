@@ -1,6 +1,6 @@
 """The price of one decision: processor time of the forecast, of the decision and of choosing a model, and memory.
 
-Jobs of several kinds have two days of one-minute history, a full memory of learned numbers and any size within their
+Jobs of several kinds have two weeks of history, a full memory of learned numbers and any size within their
 bounds. Nothing runs beside it, and only processor time is counted.
 """
 
@@ -34,6 +34,7 @@ from sluice.core.deciding.situation import (
 from sluice.core.deciding.storing import Record
 from sluice.core.forecasting.prediction import predict
 from sluice.core.forecasting.selection import Selection, select
+from sluice.core.learning.history import LONGEST, MINUTE, History
 from sluice.core.modelling.downtime import Cause, Downtimes
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.series import NoData
@@ -46,14 +47,15 @@ Made = TypeVar("Made")
 Samples = tuple[tuple[float, float], ...]
 
 DAY = 86_400
-MINUTE, HORIZON = 60.0, 900.0
+HORIZON = 900.0
 LEARNED = 200
 """Observations of each kind that a job has made in production, more than a stored situation keeps."""
 
 _METHOD = (
-    "Processor time of what the operator does for a job each minute: forecast the load from two days of one-minute "
-    "history, and decide by the policy `sluice`. Choosing the forecast's model is done once in half an hour and told "
-    "apart. `500 jobs` is the share of a core that both together take if 500 jobs decide each minute. Memory is the "
+    "Processor time of what the operator does for a job each minute: forecast the load from the history that it keeps "
+    "(two days of minutes, and of means of five minutes as much as makes two weeks and a day), and decide by the "
+    "policy `sluice`. Choosing the forecast's model is done once in half an hour and told apart. `500 jobs` is the "
+    "share of a core that both together take if 500 jobs decide each minute. Memory is the "
     "most that Python allocates during one forecast and decision, beside the history; a record is what is stored of "
     "a decision, as JSON."
 )
@@ -80,7 +82,7 @@ def main() -> int:
         method=_METHOD,
         settings={
             "decisions": options.decisions,
-            "history": "2 days of minutes",
+            "history": "15 days",
             "policy": "sluice",
         },
         versions=report.versions("numpy"),
@@ -162,12 +164,13 @@ def _models(plant: Plant, chance: np.random.Generator) -> Models:
 
 def _history(plant: Plant, period: int) -> Samples:
     shape = trace.diurnal(
-        2 * DAY, night=0.15 * plant.peak, day=0.8 * plant.peak, length=period, drift=0.0
+        int(LONGEST), night=0.15 * plant.peak, day=0.8 * plant.peak, length=period, drift=0.0
     )
     rates = trace.noisy(shape[:: int(MINUTE)], 0.05, seed=1)
-    return tuple(
-        (MINUTE * (place + 1 - len(rates)), float(rate)) for place, rate in enumerate(rates)
-    )
+    history, first = History(), MINUTE * (1 - len(rates))
+    for place, rate in enumerate(rates):
+        history.add(first + MINUTE * place, float(rate))
+    return tuple(history.since(first))
 
 
 def _situation(
