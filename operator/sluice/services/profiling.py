@@ -5,7 +5,7 @@ that nobody needs any more are found by their labels, also after a restart.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
@@ -198,32 +198,30 @@ class Profiler:
 
     async def _remove_left_behind(self) -> None:
         """Those in namespaces of ours, and what is left in the users' own."""
+        found = [one async for one in self._found()]
+        failure = await _first_failure(self._remove_orphan(*one) for one in found)
+        if failure is not None:
+            raise failure
+
+    async def _found(self) -> AsyncIterator[tuple[str, JobKey | None, Json, bool]]:
+        """What may be of a copy: its namespace, its job, the object, and whether that namespace should be ours."""
         for body in await self._copies.take_stock():
-            name, uid, job = body["metadata"]["name"], profile_uid(body), job_key(body)
-            is_leaving = "deletionTimestamp" in body["metadata"]
-            if uid is None or job is None or is_leaving or not is_copys(name, uid):
-                continue
-            if await self._is_orphan(name, body):
-                await self._remove(name, uid, job, is_ours=True)
+            yield body["metadata"]["name"], job_key(body), body, True
         for key in self._fleet:
-            resource = self._fleet.job(key)
-            uid = profile_uid(resource) if resource is not None else None
-            if resource is None or uid is None or is_copys(key.namespace, uid):
-                continue
-            if await self._is_orphan(key.namespace, resource):
-                await self._remove(key.namespace, uid, key, is_ours=False)
+            yield key.namespace, key, self._fleet.job(key) or {"metadata": {}}, False
         # An operator may have ended between the claim of a copy and its StreamJob.
         for body in await self._copies.claims():
-            namespace, uid, job = body["metadata"]["namespace"], profile_uid(body), job_key(body)
-            is_leaving = "deletionTimestamp" in body["metadata"]
-            if uid is None or job is None or is_leaving or is_copys(namespace, uid):
-                continue
-            if await self._is_orphan(namespace, body):
-                await self._remove(namespace, uid, job, is_ours=False)
+            yield body["metadata"]["namespace"], job_key(body), body, False
 
-    async def _remove(self, namespace: str, uid: str, job: JobKey, *, is_ours: bool) -> None:
-        log.info("removing the copy of %s in %s: no profile needs it", job, namespace)
-        await self._copies.end(namespace, uid, job, is_ours=is_ours)
+    async def _remove_orphan(
+        self, namespace: str, job: JobKey | None, body: Json, is_ours: bool
+    ) -> None:
+        uid, is_leaving = profile_uid(body), "deletionTimestamp" in body["metadata"]
+        if uid is None or job is None or is_leaving or is_copys(namespace, uid) is not is_ours:
+            return
+        if await self._is_orphan(namespace, body):
+            log.info("removing the copy of %s in %s: no profile needs it", job, namespace)
+            await self._copies.end(namespace, uid, job, is_ours=is_ours)
 
     async def _is_orphan(self, namespace: str, body: Json) -> bool:
         """Whether no profile has an open copy there. That a profile is gone is asked, not remembered."""
@@ -238,6 +236,17 @@ class Profiler:
         except NotFound:
             return True
         return bool(found["metadata"]["uid"] != uid)
+
+
+async def _first_failure(doings: Iterable[Awaitable[None]]) -> SluiceError | None:
+    """Do one after the other, also after one that fails: what is in the way of one copy is in the way of no other."""
+    first: SluiceError | None = None
+    for doing in doings:
+        try:
+            await doing
+        except SluiceError as error:
+            first = first or error
+    return first
 
 
 def _fields(key: JobKey) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """From a StreamProfile to points: copies are made behind their guards, measured and removed."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -203,6 +204,21 @@ async def test_a_look_for_copies_without_a_profile_that_fails_is_soon_taken_agai
         here.cluster.remove(STREAM_PROFILES, "shop", "clicks-1")
         await here.lives(2)
         assert len(here.places) == 1
+        await here.lives(5)
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_a_copy_that_the_cluster_does_not_let_go_keeps_no_other_from_being_removed() -> None:
+    async with place() as here:
+        here.profiled(executors=[1, 2])
+        await here.lives(20)
+        first, _ = sorted(here.places)
+        told = [Problem(first, None, "admission webhook denied the request")]
+        here.cluster.refuse("delete", NAMESPACES, InvalidSpec(told))
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-1")
+        await asyncio.sleep(0.1)
+        assert here.places == {first}
         await here.lives(5)
         assert here.places == set()
 
