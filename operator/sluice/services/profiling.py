@@ -127,9 +127,10 @@ class Profiler:
         await self._remember(profile, verdict, now)
         for item in news(run, verdict.run):
             await announce(self._cluster, self._clock, "StreamProfile", key, profile.uid, item)
-        for step in verdict.steps:
-            await self._act(profile, step)
+        failure = await _first_failure(self._act(profile, step) for step in verdict.steps)
         await self._views.steer(profile, verdict.run)
+        if failure is not None:
+            raise failure
         return verdict.again
 
     async def _remember(self, profile: Profile, verdict: Verdict, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from prometheus_client.exposition import generate_latest
 from sluice.core.observations import AgentReport
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Start
-from sluice.errors import ClusterUnavailable, InvalidSpec, NotFound, Problem
+from sluice.errors import ClusterUnavailable, InvalidSpec, NotAllowed, NotFound, Problem
 from sluice.ports import (
     CLAIMS,
     CONFIG_MAPS,
@@ -315,6 +315,38 @@ async def test_the_event_of_an_own_status_cuts_no_pause_of_a_profile_short() -> 
         await here.lives(200)
         tries = [call for call in here.cluster.calls if str(call).startswith("create namespaces")]
         assert len(tries) == 10, "pauses of 0.5, 1, 2, 4, 8, 16, 32, 60 and 60 s"
+
+
+class Guarded(Place):
+    """A cluster that makes no namespace for a copy with so many executors, by no fault of the copy's."""
+
+    def __init__(self, executors: int) -> None:
+        super().__init__()
+        self._create, self._ending = self.cluster.create, f"-x{executors}-{ENDING}"
+        self.cluster.create = self._create_another  # type: ignore[method-assign]
+
+    async def _create_another(self, resource: Resource, body: Mapping[str, Any]) -> Json:
+        if resource == NAMESPACES and body["metadata"]["name"].endswith(self._ending):
+            raise NotAllowed("namespaces is forbidden: User cannot create")
+        return await self._create(resource, body)
+
+
+@in_virtual_time
+async def test_a_copy_that_cannot_be_made_keeps_no_other_from_being_made_measured_and_removed() -> (
+    None
+):
+    here = Guarded(executors=1)
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator()):
+        here.profiled(executors=[1, 2], copyDeadline="10m")
+        await here.lives(20)
+        assert [job["spec"]["executors"]["max"] for job in here.copies.values()] == [2]
+        await here.lives(400)
+        (found,) = here.status()["points"]
+        assert found["executors"] == 2
+        assert not found["lowerBound"], "its batches got two sizes"
+        assert here.status()["phase"] == "Profiling"
+        assert here.places == set()
 
 
 @in_virtual_time
