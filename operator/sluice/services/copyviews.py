@@ -25,7 +25,7 @@ from sluice.core.profiling.records import (
     Seen,
     Start,
 )
-from sluice.errors import AgentUnavailable, InvalidSpec
+from sluice.errors import AgentUnavailable, InvalidSpec, SluiceError
 from sluice.manifests.children import agent_token
 from sluice.manifests.profiling.labelling import profile_uid
 from sluice.manifests.status import read_record
@@ -66,6 +66,7 @@ class CopyViews:
         self._key = b""
         self._shown: dict[JobKey, Batches | Mirror] = {}
         self._refused: dict[JobKey, Problem] = {}
+        self._hindered: dict[JobKey, Problem] = {}
 
     def use_key(self, key: bytes) -> None:
         """The operator's secret, from which the agents' tokens are derived."""
@@ -83,17 +84,24 @@ class CopyViews:
         """Drop what is known of a copy."""
         self._shown.pop(copy, None)
         self._refused.pop(copy, None)
+        self._hindered.pop(copy, None)
 
     def start_afresh(self) -> None:
         """Forget everything; agents tell their last batches again."""
         self._shown.clear()
         self._refused.clear()
+        self._hindered.clear()
 
     def was_made(self, copy: JobKey, refused: Problem | None) -> None:
         """A copy was made, or not."""
         self.forget(copy)
         if refused is not None:
             self._refused[copy] = refused
+
+    def was_hindered(self, copy: JobKey, error: SluiceError) -> None:
+        """A copy could not be made, for a reason that may pass."""
+        told = f"the cluster could not make what the copy needs: {error}"
+        self._hindered[copy] = Problem(Reason.REFUSED, told)
 
     def seen(self, profile: Profile, run: Run, *, since: datetime) -> Seen:
         """All that is seen around a profile, by an operator that has led since then."""
@@ -198,7 +206,9 @@ class CopyViews:
             # Until its last pod is gone, it takes the room that the quota of a user's namespace has for another copy.
             has_pods = resource is None and self._fleet.has_pods(key)
             is_there = self._copies.is_there(copy, profile.uid)
-            return CopySeen(has_place=is_there or has_pods, problem=refused)
+            return CopySeen(
+                has_place=is_there or has_pods, problem=refused, obstacle=self._hindered.get(key)
+            )
         declared = self._fleet.declared(key)
         driver, (report, silence) = self._fleet.driver(key), self._heard(key)
         if report is not None and copy.is_open:

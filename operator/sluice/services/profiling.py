@@ -13,7 +13,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.profiling import budget
 from sluice.core.profiling.news import news
 from sluice.core.profiling.places import is_copys
-from sluice.core.profiling.records import EndCopy, MakeCopy, Profile, Run, Step, Verdict
+from sluice.core.profiling.records import Copy, EndCopy, MakeCopy, Profile, Run, Step, Verdict
 from sluice.core.profiling.stepping import next_steps
 from sluice.errors import InvalidSpec, NotFound, SluiceError
 from sluice.manifests.profiling import status
@@ -181,15 +181,22 @@ class Profiler:
         match step:
             case MakeCopy():
                 if isinstance(job, StreamJob):
-                    rows = self._views.first_rows(profile, copy, job)
-                    refused = await self._copies.make(profile, copy, job, most_rows=rows)
-                    self._views.was_made(key, refused)
+                    await self._make(profile, copy, job)
             case EndCopy():
                 is_ours = is_copys(copy.namespace, profile.uid)
                 await self._copies.end(copy.namespace, profile.uid, profile.job, is_ours=is_ours)
                 self._views.forget(key)
             case _:
                 assert_never(step)
+
+    async def _make(self, profile: Profile, copy: Copy, job: StreamJob) -> None:
+        key, rows = JobKey(copy.namespace, job.key.name), self._views.first_rows(profile, copy, job)
+        try:
+            refused = await self._copies.make(profile, copy, job, most_rows=rows)
+        except SluiceError as error:
+            self._views.was_hindered(key, error)
+            raise
+        self._views.was_made(key, refused)
 
     async def _sweep(self, _: str) -> float:
         """Remove copies that no profile needs; the seconds after which to look for others."""

@@ -350,6 +350,22 @@ async def test_a_copy_that_cannot_be_made_keeps_no_other_from_being_made_measure
 
 
 @in_virtual_time
+async def test_what_keeps_a_copy_from_being_made_is_told_while_it_lasts_and_when_it_lasts_too_long() -> (
+    None
+):
+    here = Guarded(executors=1)
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator()):
+        here.profiled(executors=[1], copyDeadline="5m")
+        await here.lives(10)
+        assert "namespaces is forbidden: User cannot create" in here.complete()["message"]
+        await here.lives(400)
+        assert here.status()["phase"] == "Failed"
+        assert here.complete()["reason"] == "Refused"
+        assert "namespaces is forbidden: User cannot create" in here.complete()["message"]
+
+
+@in_virtual_time
 async def test_a_quota_that_a_copy_does_not_fit_in_is_told() -> None:
     async with place() as here:
         told = [Problem("clicks", None, "exceeded quota: claims")]
