@@ -69,6 +69,10 @@ class Profiler:
 
     def changed(self, resource: Mapping[str, Any]) -> None:
         """A StreamProfile is there, perhaps with nothing new but the status that was written here."""
+        if "deletionTimestamp" in resource["metadata"]:
+            # Somebody's finalizer may keep the object for long, and nobody would end its copies.
+            self.gone(resource)
+            return
         self.queue.add_if_changed(self._profiles.see(resource))
 
     def gone(self, resource: Mapping[str, Any]) -> None:
@@ -115,7 +119,7 @@ class Profiler:
     async def _look(self, key: JobKey) -> float | None:
         """Take the next steps of a profile; the seconds after which to look again."""
         resource = self._profiles.resource(key)
-        if resource is None or not self._leads() or "deletionTimestamp" in resource["metadata"]:
+        if resource is None or not self._leads():
             return None
         profile, now = self._profiles.declared(key), self._clock.now()
         if isinstance(profile, InvalidSpec):
@@ -243,7 +247,7 @@ class Profiler:
             found = await self._cluster.get(STREAM_PROFILES, named.namespace, named.name)
         except NotFound:
             return True
-        return bool(found["metadata"]["uid"] != uid)
+        return found["metadata"]["uid"] != uid or "deletionTimestamp" in found["metadata"]
 
 
 async def _first_failure(doings: Iterable[Awaitable[None]]) -> SluiceError | None:

@@ -196,6 +196,23 @@ async def test_copies_go_with_their_profile() -> None:
 
 
 @in_virtual_time
+async def test_copies_go_with_a_profile_that_a_finalizer_keeps_and_the_next_one_begins() -> None:
+    async with place() as here:
+        here.profiled(executors=[1, 2])
+        await here.lives(20)
+        assert len(here.places) == 2
+        kept = here.cluster.stored(STREAM_PROFILES, "clicks-1")
+        assert kept is not None
+        leaving = {"deletionTimestamp": here.clock.now().isoformat(), "finalizers": ["shop/audit"]}
+        here.cluster.put(STREAM_PROFILES, {**kept, "metadata": {**kept["metadata"], **leaving}})
+        await here.lives(5)
+        assert here.places == set()
+        here.profiled(name="clicks-2", executors=[1])
+        await here.lives(200)
+        assert here.status("clicks-2")["phase"] == "Succeeded"
+
+
+@in_virtual_time
 async def test_a_look_for_copies_without_a_profile_that_fails_is_soon_taken_again() -> None:
     async with place() as here:
         here.profiled(executors=[1])
