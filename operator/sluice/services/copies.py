@@ -10,7 +10,7 @@ from typing import Any
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.profiling.places import is_copys
 from sluice.core.profiling.records import Copy, Problem, Profile, Reason
-from sluice.errors import InvalidSpec, NameTaken, NotFound
+from sluice.errors import InvalidSpec, NameTaken, NotFound, NotYetGone
 from sluice.manifests.profiling import copying, guards
 from sluice.manifests.profiling.guards import Surroundings
 from sluice.manifests.profiling.labelling import PROFILE_LABEL, profile_uid
@@ -70,6 +70,8 @@ class Copies:
         except InvalidSpec as error:
             reason = Reason.QUOTA_EXCEEDED if "exceeded quota" in str(error) else Reason.REFUSED
             return Problem(reason, f"the cluster refused what the copy needs: {error}")
+        except NotYetGone:
+            raise
         except NameTaken as error:
             return Problem(Reason.REFUSED, f"what the copy needs cannot be made: {error}")
         except NotFound as error:
@@ -119,11 +121,14 @@ class Copies:
         await have(self._cluster, body, self._leave, is_new=True)
 
     async def _leave(self, kind: Resource, body: Json) -> None:
-        """Leave what is there as it is. Raises NameTaken if it was not made for the same profile."""
+        """Leave what is there as it is. Raises NameTaken if it goes, or was not made for the same profile."""
         metadata = body["metadata"]
         name, namespace = metadata["name"], metadata.get("namespace", "")
-        if profile_uid(await self._cluster.get(kind, namespace, name)) != profile_uid(body):
-            where = f"{body['kind']} {name} is in {namespace or 'the cluster'} already"
+        found = await self._cluster.get(kind, namespace, name)
+        where = f"{body['kind']} {name} is in {namespace or 'the cluster'} already"
+        if "deletionTimestamp" in found["metadata"]:
+            raise NotYetGone(f"{where}, and still to go")
+        if profile_uid(found) != profile_uid(body):
             raise NameTaken(f"{where}, and of somebody else; use another namespace")
 
     async def _bring_config_maps(self, profile: Profile, copy: Copy, job: StreamJob) -> None:

@@ -106,7 +106,10 @@ class CopyViews:
     def seen(self, profile: Profile, run: Run, *, since: datetime) -> Seen:
         """All that is seen around a profile, by an operator that has led since then."""
         job = self.job(profile.job)
-        copies = {copy.namespace: self._copy(profile, copy) for copy in run.copies}
+        copies = {
+            **{namespace: self._former(profile.job, namespace) for namespace in profile.namespaces},
+            **{copy.namespace: self._copy(profile, copy) for copy in run.copies},
+        }
         if not isinstance(job, StreamJob):
             return Seen(job=job, since=since, copies=copies)
         key = self.key(job, profile.start)
@@ -197,6 +200,14 @@ class CopyViews:
         if driver is None or not driver.is_up:
             return None, "no driver runs"
         return self._poller.report(job, driver)
+
+    def _former(self, job: JobKey, namespace: str) -> CopySeen:
+        """What a former profile of the job has left in a namespace of the user's, which is soon to go."""
+        key = JobKey(namespace, job.name)
+        resource = self._fleet.job(key)
+        if resource is None:
+            return CopySeen(has_place=self._fleet.has_pods(key))
+        return CopySeen(has_place=profile_uid(resource) is not None)
 
     def _copy(self, profile: Profile, copy: Copy) -> CopySeen:
         key = JobKey(copy.namespace, profile.job.name)

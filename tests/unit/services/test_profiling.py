@@ -757,6 +757,39 @@ async def test_the_next_copy_in_a_users_namespace_waits_until_the_pods_of_the_la
         assert here.status()["phase"] == "Succeeded"
 
 
+@in_virtual_time
+async def test_the_first_copy_in_a_users_namespace_waits_until_those_of_a_former_profile_are_gone() -> (
+    None
+):
+    here = Lingering()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator("one", ("shop", "lab"))):
+        here.profiled(name="clicks-1", executors=[1], namespaces=["lab"])
+        await here.lives(60)
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-1")
+        await here.lives(2)
+        here.profiled(name="clicks-2", executors=[1], namespaces=["lab"])
+        await here.lives(20)
+        assert here.cluster.stored(PODS, "clicks-driver", "lab") is not None
+        assert "copies" not in here.status("clicks-2")
+        await here.lives(300)
+        assert here.status("clicks-2")["phase"] == "Succeeded"
+
+
+@in_virtual_time
+async def test_a_claim_that_is_about_to_go_is_waited_for() -> None:
+    async with place(("shop", "lab")) as here:
+        metadata = {"name": "clicks-x1-profile", "namespace": "lab"}
+        leaving = {**metadata, "deletionTimestamp": here.clock.now().isoformat()}
+        here.cluster.put(CLAIMS, {"metadata": leaving})
+        here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(10)
+        assert "clicks-x1-profile is in lab already, and still to go" in here.complete()["message"]
+        here.cluster.remove(CLAIMS, "lab", "clicks-x1-profile")
+        await here.lives(200)
+        assert here.status()["phase"] == "Succeeded"
+
+
 class Starved(Place):
     """A cluster where the drivers of copies start, and their executors do not."""
 

@@ -156,8 +156,9 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
     while (executors := _next(profile, job, run, seen, now)) is not None:
         namespace = _free_place(profile, run, seen, executors)
         if namespace is None:
-            return run
+            return run if run.open else replace(run, problem=_without_place(profile))
         run = run.with_copy(Copy(executors=executors, namespace=namespace, began=now))
+        run = replace(run, problem=None)
     return run if run.open else _finished(profile, job, run, seen, now)
 
 
@@ -343,13 +344,21 @@ def _free_place(profile: Profile, run: Run, seen: Seen, executors: int) -> str |
     return next((one for one in profile.namespaces if one not in used), None)
 
 
+def _without_place(profile: Profile) -> Problem:
+    told = (
+        f"spec.namespaces: former copies in {', '.join(profile.namespaces)} are still to go with their pods; if they "
+        "stay, see why, or name another namespace"
+    )
+    return Problem(Reason.NO_CAPACITY, told)
+
+
 def _finished(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datetime) -> Run:
     """End with success if all that was wanted has been measured."""
     problem = next((copy.problem for copy in run.copies if copy.problem is not None), None)
     unmeasured = _wanted(profile, job, run, seen)
     if problem is None and unmeasured is not None:
         told = f"nothing is left of the budget for {unmeasured} executors; raise spec.budget"
-        problem = Problem(Reason.BUDGET_SPENT, told)
+        problem = run.problem or Problem(Reason.BUDGET_SPENT, told)
     return replace(run, ended=now, problem=problem)
 
 

@@ -405,6 +405,27 @@ def test_namespaces_of_the_users_are_used_one_copy_at_a_time() -> None:
     assert story.open == [2]
 
 
+def test_namespaces_that_former_copies_do_not_leave_are_waited_for_and_told() -> None:
+    story = Story(executors=(1,), namespaces=("lab",))
+    taken = {"lab": CopySeen(has_place=True)}
+    for _ in range(2):
+        story.look(60, copies=taken)
+        assert story.run.ended is None
+        assert story.run.problem is not None
+        assert "spec.namespaces: former copies in lab" in story.run.problem.message
+    story.look(60)
+    assert story.open == [1]
+    assert story.run.problem is None
+
+
+def test_that_former_copies_stay_is_why_a_profile_ends_for_which_they_left_no_time() -> None:
+    story = Story(executors=(1,), namespaces=("lab",))
+    taken = {"lab": CopySeen(has_place=True)}
+    story.look(copies=taken)
+    story.look(story.profile.allowance.wall.total_seconds(), copies=taken)
+    assert failed(story) is Reason.NO_CAPACITY
+
+
 def test_copies_have_namespaces_of_their_own_which_the_profile_is_known_by() -> None:
     story = Story(executors=(1, 2))
     story.look()
