@@ -113,10 +113,6 @@ class Copies:
             found += [body async for body in listed]
         return tuple(found)
 
-    def know(self, namespace: str, uid: str) -> None:
-        """A copy was seen in a namespace."""
-        self._places.setdefault(namespace, uid)
-
     async def _have(self, body: Json) -> None:
         await have(self._cluster, body, self._leave, is_new=True)
 
