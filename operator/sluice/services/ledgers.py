@@ -56,13 +56,17 @@ class Ledgers:
         return next_number(job.name, names)
 
     def superfluous(self, job: StreamJob, now: datetime) -> Iterator[tuple[str, str]]:
-        """Names and uids of automatic profiles that are over for a day, and whose points are of no use any more."""
-        key = self._views.key(job)
+        """Names and uids of automatic profiles that are over for a day, and whose points are of no use any more.
+
+        The newest that has measured anything stays: by it the job has a model, and its profiles have a share.
+        """
+        key, mine = self._views.key(job), self._automatic(job)
         used = {*self._profiles.known(job.key, key), *self._profiles.bounded(job.key, key)}
-        for one in self._automatic(job)[:-KEPT]:
+        measured = [one.key for one in mine if self._profiles.run(one.key).capacities]
+        for one in mine[:-KEPT]:
             run = self._profiles.run(one.key)
             is_old = run.ended is not None and now - run.ended >= DAY
-            if is_old and used.isdisjoint(run.points):
+            if is_old and used.isdisjoint(run.points) and one.key not in measured[-1:]:
                 yield one.key.name, one.uid
 
     def _former(self, job: StreamJob, key: Key) -> Former | None:

@@ -430,6 +430,23 @@ async def test_old_profiles_beyond_the_last_three_are_removed() -> None:
 
 
 @in_virtual_time
+async def test_a_job_that_was_measured_once_keeps_to_its_share_after_three_that_failed() -> None:
+    point = {
+        "executors": 1,
+        "rowsPerSecond": 1000.0,
+        "errorRowsPerSecond": 10.0,
+        "measuredAt": NOW.replace(month=2, day=19).isoformat(),
+    }
+    async with shop() as here:
+        for number in range(1, 6):
+            points = [point] if number < 3 else []
+            here.cluster.put(STREAM_PROFILES, ended(number, days=10 - number, points=points))
+        await here.lives(SOON)
+        assert sorted(here.profiles()) == [f"clicks-auto-{number}" for number in range(2, 6)]
+        assert here.told()["reason"] == "ShareSpent"
+
+
+@in_virtual_time
 async def test_the_number_of_a_profile_is_not_used_again() -> None:
     async with shop() as here:
         here.cluster.put(STREAM_PROFILES, ended(7, days=3, points=[]))
