@@ -120,6 +120,16 @@ def test_a_copy_keeps_away_from_the_nodes_of_the_job_if_it_can() -> None:
     assert kept["nodeAffinity"] == node["nodeAffinity"]
 
 
+def test_a_copy_has_not_the_priority_of_its_job_and_takes_no_room_from_others() -> None:
+    urgent = {"priorityClassName": "production", "preemptionPolicy": "PreemptLowerPriority"}
+    template = {"spec": {**urgent, "nodeSelector": {"disk": "fast"}}}
+    parts = {"driver": {"template": template}, "executor": {"template": template}}
+    copy = copied(original(application={**APPLICATION, **parts}))
+    for pod in (pods.driver_pod(copy, 1), pods.executor_template(copy, 1)):
+        assert urgent.keys().isdisjoint(pod["spec"])
+        assert pod["spec"]["nodeSelector"] == {"disk": "fast"}
+
+
 def test_a_copy_finds_brokers_by_the_names_that_are_good_beside_the_job() -> None:
     template = {"spec": {"dnsConfig": {"searches": ["example.org"]}, "nodeSelector": {"a": "b"}}}
     of = original(application={**APPLICATION, "driver": {"template": template}})

@@ -26,6 +26,8 @@ _LEFT_OUT = ("slo", "recovery", "alternates", "profiling", "utility")
 
 _RESTART = {"initialBackoff": "5s", "maximumFailures": 2, "rollbackAfter": "0s"}
 
+_PRIORITY = ("priorityClassName", "priority", "preemptionPolicy")
+
 _CONFIG_MAPS = frozenset(("configMap", "configMapRef", "configMapKeyRef"))
 _SECRETS = frozenset(("secret", "secretRef", "secretKeyRef", "nodePublishSecretRef"))
 _SECRET_SETTINGS = ("spark.kubernetes.executor.secretKeyRef.", "spark.kubernetes.executor.secrets.")
@@ -64,10 +66,17 @@ def _application(declared: Json, job: StreamJob, around: Surroundings, orders: s
     searches = [f"{job.key.namespace}.svc.{around.domain}"]
     patch = {"spec": {"dnsConfig": {"searches": searches}, "affinity": _away_from(job)}}
     pods = {
-        pod: {**declared[pod], "template": overlay(declared[pod].get("template") or {}, patch)}
+        pod: {**declared[pod], "template": _template(declared[pod].get("template") or {}, patch)}
         for pod in ("driver", "executor")
     }
     return {**declared, **pods, "environment": [*declared.get("environment", ()), variable]}
+
+
+def _template(declared: Json, patch: Json) -> Json:
+    """The job's template without its priority, by which a copy would take the room of others' pods."""
+    template = overlay(declared, patch)
+    spec = {name: part for name, part in template["spec"].items() if name not in _PRIORITY}
+    return {**template, "spec": spec}
 
 
 def _away_from(job: StreamJob) -> Json:
