@@ -231,6 +231,14 @@ def test_the_quota_has_room_for_what_spark_and_templates_add() -> None:
     assert larger["requests.cpu"] == "8500m"
 
 
+def test_the_quota_has_room_for_the_claims_that_come_with_ephemeral_volumes() -> None:
+    ephemeral = {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "20G"}}}}}
+    of = original(application=_mounted("ephemeral", ephemeral))
+    hard = made("ResourceQuota", of)["spec"]["hard"]
+    assert hard["persistentvolumeclaims"] == "5", "the checkpoint's, and one of each executor"
+    assert "requests.storage" not in hard
+
+
 def test_every_pod_of_a_copys_namespace_is_restricted_and_everything_names_its_profile() -> None:
     space = guards.namespace(profile(), COPY)
     assert space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
@@ -279,6 +287,18 @@ SECRET = {"secretKeyRef": {"name": "kafka", "key": "password"}}
             "the Secret keys",
         ),
         ({"sparkConf": {"spark.kubernetes.executor.secrets.keys": "/etc/k"}}, "the Secret keys"),
+        (
+            {"executor": {"template": {"spec": {"imagePullSecrets": [{"name": "registry"}]}}}},
+            "the Secret registry",
+        ),
+        (
+            {
+                "sparkConf": {
+                    "spark.kubernetes.executor.volumes.persistentVolumeClaim.m.options.claimName": "models"
+                }
+            },
+            "the claim models",
+        ),
     ],
 )
 def test_a_job_that_needs_what_may_not_be_copied_says_where_to_run_its_copies(

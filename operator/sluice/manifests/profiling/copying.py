@@ -5,6 +5,7 @@ environment says that it is a copy (SLUICE_PROFILE), by which its agent drops wh
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,8 +30,13 @@ _RESTART = {"initialBackoff": "5s", "maximumFailures": 2, "rollbackAfter": "0s"}
 _PRIORITY = ("priorityClassName", "priority", "preemptionPolicy")
 
 _CONFIG_MAPS = frozenset(("configMap", "configMapRef", "configMapKeyRef"))
-_SECRETS = frozenset(("secret", "secretRef", "secretKeyRef", "nodePublishSecretRef"))
+_SECRETS = frozenset(
+    ("secret", "secretRef", "secretKeyRef", "nodePublishSecretRef", "imagePullSecrets")
+)
 _SECRET_SETTINGS = ("spark.kubernetes.executor.secretKeyRef.", "spark.kubernetes.executor.secrets.")
+_CLAIM_SETTING = re.compile(
+    r"spark\.kubernetes\.executor\.volumes\.persistentVolumeClaim\..+\.options\.claimName"
+)
 
 
 def copy_job(
@@ -151,6 +157,8 @@ def _private(job: StreamJob) -> Iterator[str]:
             if setting.startswith(prefix):
                 is_key = prefix.endswith("Ref.")
                 yield f"the Secret {value.partition(':')[0] if is_key else setting[len(prefix) :]}"
+        if _CLAIM_SETTING.fullmatch(setting):
+            yield f"the claim {value}"
     for name in _referred(application, frozenset(("persistentVolumeClaim",))):
         yield f"the claim {name}"
 
@@ -163,7 +171,9 @@ def _referred(node: object, kinds: frozenset[str]) -> Iterator[str]:
     if not isinstance(node, Mapping):
         return
     for name, part in node.items():
-        if name in kinds and isinstance(part, Mapping):
+        if name in kinds and isinstance(part, list):
+            yield from _referred([{name: one} for one in part], kinds)
+        elif name in kinds and isinstance(part, Mapping):
             found = part.get("name") or part.get("secretName") or part.get("claimName")
             if isinstance(found, str) and not part.get("optional"):
                 yield found

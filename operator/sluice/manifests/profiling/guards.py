@@ -69,15 +69,16 @@ def _quota(profile: Profile, copy: Copy, job: StreamJob) -> Json:
     driver, executor = application.driver, application.executor
     driver_cpu, driver_memory = _with_sidecars(driver, names.DRIVER)
     executor_cpu, executor_memory = _with_sidecars(executor, names.EXECUTOR)
-    cpu = Millicores(driver_cpu + pods * executor_cpu)
+    cpu, further = Millicores(driver_cpu + pods * executor_cpu), _claims(driver, executor, pods)
     memory = driver_memory + pods * (executor_memory + _beside_the_heap(application.spark_conf))
     hard = {
         "pods": str(pods + 1),
         "requests.cpu": format_cpu(cpu),
         "requests.memory": f"{memory}Mi",
         "limits.memory": f"{memory}Mi",
-        "persistentvolumeclaims": "1",
-        "requests.storage": f"{profile.storage.size // MEBIBYTE}Mi",
+        "persistentvolumeclaims": str(1 + further),
+        # The size of what comes with pods is said in their templates.
+        **({} if further else {"requests.storage": f"{profile.storage.size // MEBIBYTE}Mi"}),
     }
     return {
         "apiVersion": "v1",
@@ -85,6 +86,17 @@ def _quota(profile: Profile, copy: Copy, job: StreamJob) -> Json:
         "metadata": metadata(profile, "profile", copy.namespace),
         "spec": {"hard": hard},
     }
+
+
+def _claims(driver: PodShape, executor: PodShape, executors: int) -> int:
+    """The claims that come and go with the pods, for the ephemeral volumes of their templates."""
+    return _ephemeral(driver) + executors * _ephemeral(executor)
+
+
+def _ephemeral(shape: PodShape) -> int:
+    spec = shape.template.get("spec")
+    volumes = spec.get("volumes") if isinstance(spec, Mapping) else None
+    return sum("ephemeral" in one for one in volumes or ())
 
 
 def _with_sidecars(shape: PodShape, own: str) -> tuple[int, int]:
