@@ -357,8 +357,11 @@ def _finished(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datet
     problem = next((copy.problem for copy in run.copies if copy.problem is not None), None)
     unmeasured = _wanted(profile, job, run, seen)
     if problem is None and unmeasured is not None:
-        told = f"nothing is left of the budget for {unmeasured} executors; raise spec.budget"
-        problem = run.problem or Problem(Reason.BUDGET_SPENT, told)
+        told = (
+            f"nothing is left of the budget for {format_executors(unmeasured)}; raise spec.budget"
+        )
+        waited = f". It has waited: {run.problem.message}" if run.problem is not None else ""
+        problem = Problem(Reason.BUDGET_SPENT, told + waited)
     return replace(run, ended=now, problem=problem)
 
 

@@ -418,12 +418,15 @@ def test_namespaces_that_former_copies_do_not_leave_are_waited_for_and_told() ->
     assert story.run.problem is None
 
 
-def test_that_former_copies_stay_is_why_a_profile_ends_for_which_they_left_no_time() -> None:
+def test_a_profile_whose_time_is_over_says_that_it_has_waited_for_former_copies_to_go() -> None:
     story = Story(executors=(1,), namespaces=("lab",))
     taken = {"lab": CopySeen(has_place=True)}
     story.look(copies=taken)
     story.look(story.profile.allowance.wall.total_seconds(), copies=taken)
-    assert failed(story) is Reason.NO_CAPACITY
+    assert failed(story) is Reason.BUDGET_SPENT
+    assert story.run.problem is not None
+    assert "for 1 executor; raise spec.budget" in story.run.problem.message
+    assert "former copies in lab" in story.run.problem.message
 
 
 def test_copies_have_namespaces_of_their_own_which_the_profile_is_known_by() -> None:
