@@ -81,14 +81,16 @@ class Copies:
 
     async def end(self, namespace: str, uid: str, job: JobKey, *, is_ours: bool) -> None:
         """Remove a copy. Its StreamJob is what it is found by, so in a namespace of the user's that goes last."""
-        if not is_ours:
-            selector = f"{PROFILE_LABEL}={uid}"
-            async for body in self._cluster.each(CLAIMS, namespace, selector=selector):
-                await self._remove(CLAIMS, namespace, body["metadata"]["name"], uid)
-        # In a namespace of ours it goes first: nothing is started anew in what goes.
-        await self._remove(STREAM_JOBS, namespace, job.name, uid)
-        if is_ours and is_copys(namespace, uid):
-            await self._remove(NAMESPACES, "", namespace, uid)
+        if is_ours:
+            # In a namespace of ours it goes first: nothing is started anew in what goes.
+            await self._remove(STREAM_JOBS, namespace, job.name, uid)
+            if is_copys(namespace, uid):
+                await self._remove(NAMESPACES, "", namespace, uid)
+        else:
+            for kind in (CLAIMS, STREAM_JOBS):
+                found = self._cluster.each(kind, namespace, selector=f"{PROFILE_LABEL}={uid}")
+                async for body in found:
+                    await self._remove(kind, namespace, body["metadata"]["name"], uid)
         self._places.pop(namespace, None)
 
     async def take_stock(self) -> tuple[Json, ...]:

@@ -576,6 +576,26 @@ async def test_nothing_is_left_in_a_users_namespace_that_a_profile_no_longer_nam
 
 
 @in_virtual_time
+async def test_copies_in_a_users_namespace_go_at_once_when_their_profile_names_another_job() -> (
+    None
+):
+    other = {"image": "shop/views:1", "mainFile": "/opt/views.py"}
+    async with place() as here:
+        here.cluster.put(STREAM_JOBS, resource(name="views", sources=SOURCES, application=other))
+        made = here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(20)
+        assert set(here.copies) == {"lab"}
+        stored = here.cluster.stored(STREAM_PROFILES, "clicks-1")
+        assert stored is not None
+        stored["metadata"]["generation"] = 2
+        here.cluster.put(STREAM_PROFILES, {**stored, "spec": {**made["spec"], "job": "views"}})
+        await here.lives(10)
+        assert here.complete()["reason"] == "Superseded"
+        assert "spec.job" in here.complete()["message"]
+        assert here.copies == {}
+
+
+@in_virtual_time
 async def test_a_successor_lets_a_copy_that_is_measured_go_on() -> None:
     here = Place()
     here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))

@@ -164,7 +164,7 @@ def _gone_on(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: dateti
 
 def _superseded(job: StreamJob, before: Key | None, now: Key | None) -> Problem:
     """What of the job has changed: of its image the digest alone, if the name was moved and the driver came back."""
-    told = f"the configuration of StreamJob {job.key.name!r}, or spec.from, has changed since the profile began"
+    told = f"the configuration of StreamJob {job.key.name!r}, spec.job or spec.from has changed since the profile began"
     if before is not None and now is not None and replace(before, digest=now.digest) == now:
         told = f"StreamJob {job.key.name!r} runs {now.digest} as {now.image}, and the profile is of {before.digest}"
     return Problem(Reason.SUPERSEDED, f"{told}; profile it again")
