@@ -84,7 +84,16 @@ def test_data_has_the_decision_and_what_the_lab_can_make_it_from(
         (["--decision", "old"], 1, "version 99"),
         (["--policy", "magic"], 2, "choose one of sluice, phoebe"),
         (["--policy", "hpa:goal=1"], 2, "choose one of target, tolerance"),
-        (["--policy", "hpa:target=much"], 2, "write a number that is not negative"),
+        (["--policy", "hpa:target=much"], 2, "write a number that is positive"),
+        (["--policy", "hpa:target=0"], 2, "'0': write a number that is positive"),
+        (["--policy", "hpa:tolerance=-1"], 2, "write a number that is not negative"),
+        (["--policy", "phoebe:bins=0"], 2, "write a whole number that is positive"),
+        (["--policy", "static:executors=1.5"], 2, "write a whole number that is not negative"),
+        (
+            ["--policy", "sluice:downtime_share=1"],
+            2,
+            "'1': write a number that is positive, and less than 1",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_what_can(

@@ -10,6 +10,14 @@ from sluice.errors import InvalidSpec, Problem
 COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
 """Parameters that are whole numbers."""
 
+POSITIVE = frozenset(
+    {"target", "threshold", "seconds", "catch_up", "horizon", "bins", "downtime_share"}
+)
+"""Parameters that are more than nothing: policies divide by them."""
+
+SHARES = frozenset({"downtime_share"})
+"""Parameters that are less than one."""
+
 Pairs = tuple[tuple[str, float], ...]
 
 
@@ -40,7 +48,20 @@ def _parameter(policy: str, pair: str, known: tuple[str, ...]) -> tuple[str, flo
         value = float(number)
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
-        remedy = f"write a number that is not negative, such as {policy}:{name}=1"
+    if not _fits(name, value):
+        remedy = f"write a {_kind(name)}, such as {policy}:{name}={0.5 if name in SHARES else 1}"
         raise InvalidSpec([Problem(f"{policy}:{name}", number, remedy)])
     return name, value
+
+
+def _fits(name: str, value: float) -> bool:
+    if name in COUNTS and not value.is_integer():
+        return False
+    most = 1 if name in SHARES else math.inf
+    return 0 < value < most or (value == 0 and name not in POSITIVE)
+
+
+def _kind(name: str) -> str:
+    kind = "whole number" if name in COUNTS else "number"
+    kind += " that is positive" if name in POSITIVE else " that is not negative"
+    return f"{kind}, and less than 1" if name in SHARES else kind
