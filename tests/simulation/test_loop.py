@@ -199,6 +199,13 @@ def test_a_target_that_no_number_of_executors_keeps_is_infeasible() -> None:
     assert not found.feasible
 
 
+@pytest.mark.parametrize("seconds", [30.0, 4.0])
+def test_what_is_feasible_after_an_executor_does_not_wait_for_a_driver(seconds: float) -> None:
+    failure = Failure(at=600, loss=Loss.EXECUTOR)
+    (found,) = judged(constant(2000), failure, of=plant(recovery=seconds)).recoveries
+    assert found.feasible is (seconds > plant().executor_loss)
+
+
 def test_an_ideal_plant_makes_no_target_feasible() -> None:
     of = plant(cold=100.0)
     scenario = Scenario(

@@ -193,7 +193,7 @@ def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
         seconds=seconds,
         predicted=struck.predicted,
         within=within,
-        feasible=is_feasible(real, run.scenario.trace, struck.at),
+        feasible=is_feasible(real, run.scenario.trace, struck.at, struck.loss),
     )
 
 
