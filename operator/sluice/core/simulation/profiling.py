@@ -23,7 +23,11 @@ from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
 SATURATED, FAILING = 120, 360
-"""Seconds of a measurement; that executors are cold at first, batches tell themselves."""
+"""Seconds of a measurement; that executors are cold at first, batches tell themselves. It is longer where a plant needs
+so long to begin that nothing would be seen of it."""
+
+BEGINNING, RETURNING = 3, 2
+"""How many times as long as its first batch takes without rows, and as long as it is away, a job is watched."""
 
 PATIENCE = 1200
 """Seconds within which the latency at a steady rate settles, or is not known."""
@@ -48,13 +52,14 @@ def unprofiled(plant: Plant) -> Experience:
 def profiled(plant: Plant, seed: int, count: int = MOST) -> tuple[Experience, float]:
     """Profile a plant; tells the price in executor-seconds."""
     experience, spent = unprofiled(plant), 0.0
+    seconds = max(SATURATED, math.ceil(BEGINNING * (plant.cold + plant.state_reload)))
     sizes = scale_outs(plant.bounds, count)
     for number, executors in enumerate(sizes):
         for batch in BATCHES:
             rows = plant.peak * batch * executors / plant.bounds.largest
             limited = replace(plant, most_rows=rows)
-            job = _copy(limited, 3 * plant.peak, SATURATED, executors, seed + number)
-            experience, price = _measured(experience, job, SATURATED)
+            job = _copy(limited, 3 * plant.peak, seconds, executors, seed + number)
+            experience, price = _measured(experience, job, seconds)
             spent += price
     for share in UTILISATIONS:
         experience, price = _steady(experience, plant, sizes[0], share, seed)
@@ -119,8 +124,12 @@ def _outage(
     experience: Experience, plant: Plant, executors: int, seed: int
 ) -> tuple[Experience, float]:
     at = FAILING / 6
+    away = plant.driver_loss + plant.cold + plant.state_reload
+    seconds = max(FAILING, math.ceil(at + RETURNING * away))
     failure = Failure(at=at, loss=Loss.DRIVER)
     rate = plant.peak * executors / plant.bounds.largest / 4
-    job = _copy(plant, rate, FAILING, executors, seed, (failure,))
+    job = _copy(plant, rate, seconds, executors, seed, (failure,))
     job.advance(at)
-    return _measured(experience.with_outage(Cause.DRIVER_LOSS, at), job, FAILING)
+    experience, price = _measured(experience.with_outage(Cause.DRIVER_LOSS, at), job, seconds)
+    # One that is not over is none of the job in production.
+    return experience.without_outage(), price
