@@ -132,6 +132,10 @@ def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: s
         ("load.csv", "0\n1\n", "each line has a time"),
         ("load.csv", "2026-01-31 20:00,1\n31 Jan 2026,2\n", "each line has a time"),
         ("load.csv", "", "0 samples"),
+        ("load.csv", "0,1,000\n15,2,000\n", "3 columns"),
+        ("load.csv", "time,orders,clicks\n0,1,2\n15,2,3\n", "3 columns"),
+        ("load.csv", "0,999\n15,1,000\n", "a comma, and rows per second without one"),
+        ("load.csv", "time;rate\n0;1,5\n15;2,5\n", "a comma"),
         ("load.csv", "0,5\n1,-5\n", "-5 rows/s at 1 s"),
         ("load.csv", "0,5\n,6\n2,7\n", "each line has a time"),
         ("load.csv", "0,5\n1,\n2,\n", "1 samples"),
@@ -190,6 +194,32 @@ def test_a_number_that_a_file_lacks_is_left_out_and_told(
     trace, told = loads.read(tmp_path / name)
     assert trace.rates.tolist() == [10, 20, 30]
     assert "1 samples without a number were left out" in told
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_a_file(tmp_path: Path) -> None:
+    samples = '{"data": {"result": [{"values": [[0, "10"], [2, "30"]]}]}}'
+    for name, content in (("load.csv", "0,10\n2,30\n"), ("load.json", samples)):
+        (tmp_path / name).write_text(content, encoding="utf-8-sig")
+        trace, _ = loads.read(tmp_path / name)
+        assert trace.rates.tolist() == [10, 20, 30]
+
+
+def test_a_file_is_no_load_of_a_suite_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "cars.csv").write_text("0,10\n2,30\n")
+    (source,) = loads.sources([str(tmp_path / "cars.csv")])
+    assert source.suite == "own"
+
+
+@pytest.mark.parametrize("other", ["cars", "cars.json"])
+def test_two_loads_have_two_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("cars.csv", "cars.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(InvalidSpec) as refused:
+        loads.sources([other, "cars.csv"])
+    assert "trace: 'cars.csv': rename the file" in str(refused.value)
 
 
 def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:

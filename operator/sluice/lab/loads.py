@@ -28,6 +28,8 @@ FORMATS = "a .csv, .parquet or .json file"
 MISSING = frozenset({"", "null", "none"})
 """How files write that there is no number, beside NaN."""
 
+TWO_COLUMNS = "each line has a time (seconds, or as 2026-01-31T20:00:00Z), a comma, and rows per second without one"
+
 Converters = Mapping[int | str, Callable[[str], float]]
 """How columns are read that are more than numbers, by their places."""
 
@@ -42,7 +44,9 @@ class Source:
     @property
     def suite(self) -> str:
         """Whether it serves tuning or reporting, or is the user's own."""
-        return next((suite for suite, shapes in SETS.items() if self.name in shapes), "own")
+        if self.path is not None:
+            return "own"
+        return next(suite for suite, shapes in SETS.items() if self.name in shapes)
 
     def trace(self, seed: int, peak: float) -> Trace:
         """The load for a plant of a size; what was measured is not scaled, and has no noise added."""
@@ -57,7 +61,9 @@ def sources(words: Sequence[str]) -> tuple[Source, ...]:
     found: dict[str, Source] = {}
     for word in words:
         for source in _meant(word):
-            found[source.name] = source
+            if found.setdefault(source.name, source) != source:
+                remedy = f"rename the file: {source.name} is another load already"
+                raise InvalidSpec([Problem("trace", word, remedy)])
     return tuple(found.values())
 
 
@@ -100,9 +106,10 @@ def _csv(path: Path) -> tuple[Rates, Rates]:
             # So are files without missing numbers.
             table = _columns(path, head, {**converters, 1: _rate})
     except (ValueError, IndexError) as error:
-        remedy = "each line has a time (seconds, or as 2026-01-31T20:00:00Z) and rows per second"
-        raise _refusal(path, str(error), remedy) from error
-    return table[:, 0], table[:, 1]
+        raise _refusal(path, str(error), TWO_COLUMNS) from error
+    if table.size and table.shape[1] != 2:
+        raise _refusal(path, f"{table.shape[1]} columns", TWO_COLUMNS)
+    return table[:, 0], table[:, -1]
 
 
 def _columns(path: Path, head: int, converters: Converters) -> Rates:
@@ -114,7 +121,6 @@ def _columns(path: Path, head: int, converters: Converters) -> Rates:
             delimiter=",",
             quotechar='"',
             skiprows=head,
-            usecols=(0, 1),
             converters=converters or None,
             encoding="utf-8-sig",
             ndmin=2,
@@ -151,13 +157,13 @@ def _parquet(path: Path) -> tuple[Rates, Rates]:
         remedy = "install pyarrow to read Parquet, or convert the file to CSV"
         raise _refusal(path, "Parquet", remedy) from None
     try:
-        table = parquet.read_table(path).select([0, 1])
-        times, rates = _seconds(table.column(0)), np.asarray(table.column(1), dtype=float)
+        table = parquet.read_table(path)
+        if table.num_columns != 2:
+            raise ValueError(f"{table.num_columns} columns")
+        return _seconds(table.column(0)), _rates(table.column(1))
     except (ValueError, TypeError, KeyError, OSError) as error:
-        raise _refusal(
-            path, str(error), "its first two columns are times and rows per second"
-        ) from error
-    return times, rates
+        remedy = "it has two columns, the times and then rows per second"
+        raise _refusal(path, str(error), remedy) from error
 
 
 def _seconds(times: ArrayLike) -> Rates:
@@ -167,9 +173,16 @@ def _seconds(times: ArrayLike) -> Rates:
     return found.astype(float)
 
 
+def _rates(found: ArrayLike) -> Rates:
+    # pandas writes an index of times behind the columns.
+    if np.asarray(found).dtype.kind == "M":
+        raise ValueError("times in the second column")
+    return np.asarray(found, dtype=float)
+
+
 def _prometheus(path: Path) -> tuple[Rates, Rates]:
     try:
-        answer: Any = json.loads(path.read_text(encoding="utf-8"))
+        answer: Any = json.loads(path.read_text(encoding="utf-8-sig"))
         found = answer["data"]["result"] if "data" in answer else answer
         samples = [sample for series in found for sample in series["values"]]
         table = np.array([[float(at), _rate(rate)] for at, rate in samples], dtype=float)
