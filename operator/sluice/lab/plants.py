@@ -87,6 +87,8 @@ def _number(plant: str, name: str, text: str) -> float | bool:
         if number >= 1 and number.is_integer():
             return int(number)
         raise InvalidSpec([Problem(f"{plant}:{name}", text, "write a whole number from 1 on")])
+    if name == "skew" and not 1 <= number < math.inf:
+        raise InvalidSpec([Problem(f"{plant}:{name}", text, "write a number from 1 on")])
     most = 1 if name in SHARES else math.inf
     if 0 < number < most or (number == 0 and name not in POSITIVE):
         return number
