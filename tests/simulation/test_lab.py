@@ -1,8 +1,13 @@
 """The lab from its command line: what it writes, and what it says to those who ask for something odd."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +17,7 @@ from sluice.core.deciding.policies.keda_lag import KedaLag
 from sluice.core.simulation.plant import PLANTS
 from sluice.core.simulation.suites import named_trace
 from sluice.errors import InvalidSpec
-from sluice.lab import loads, results
+from sluice.lab import loads, results, running
 from sluice.lab.cases import Case, carry_out, schedule
 from sluice.lab.commands import lab
 from sluice.lab.contenders import SETS, contender, contenders
@@ -32,7 +37,7 @@ def compared(out: Path, *more: str) -> str:
     return done.output
 
 
-def row(policy: str, late: float, hours: float, trace: str = "ramp") -> Row:
+def row(policy: str, late: float, hours: float, trace: str = "ramp", length: float = 2.0) -> Row:
     return Row(
         plant="phoebe",
         trace=trace,
@@ -93,6 +98,31 @@ def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> Non
     lines = [line for line in told.splitlines() if "->" in line]
     assert len(lines) == len(NAMES)
     assert all(line.split()[-1] == "same" for line in lines)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "carry_out", Mock(side_effect=AssertionError))
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidSpec) as refused:
+        compared(tmp_path / "file" / "folder")
+    assert "give a folder that can be written with --out" in str(refused.value)
+
+
+def test_an_interrupt_ends_all_processes(tmp_path: Path) -> None:
+    command = ["compare", "--hours", "0.5", "--seeds", "100", "--processes", "2", "--plant", "all"]
+    words = [sys.executable, "-m", "sluice", "lab", *command, "--out", str(tmp_path)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True) as lab_itself:
+        assert lab_itself.stderr
+        assert b"1 of " in lab_itself.stderr.readline()
+        os.killpg(lab_itself.pid, signal.SIGINT)
+        try:
+            assert lab_itself.wait(timeout=60) == 130
+        except subprocess.TimeoutExpired:
+            os.killpg(lab_itself.pid, signal.SIGKILL)
+            raise
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ OWN = "own job"
 @click.option("--hours", type=click.FloatRange(min=0.1), help="Only the first hours of the load.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, writable=True),
     default=Path("lab-results"),
     show_default=True,
     help="Folder of the results.",

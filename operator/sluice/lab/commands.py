@@ -47,7 +47,7 @@ def _scene(command: Command) -> Command:
         click.option("--profile/--no-profile", default=True, show_default=True,
                      help="Whether the job was profiled before; its price counts for policies that use it."),
         click.option("--hours", type=click.FloatRange(min=0.1), help="Only so much of each load."),
-        click.option("--out", type=click.Path(path_type=Path, file_okay=False),
+        click.option("--out", type=click.Path(path_type=Path, file_okay=False, writable=True),
                      default=Path("lab-results"), show_default=True, help="Folder of the results."),
     ]  # fmt: skip
     for option in reversed(options):
@@ -58,7 +58,9 @@ def _scene(command: Command) -> Command:
 @lab.command()
 @click.argument("policy", default="sluice")
 @_scene
-@click.option("--seed", type=int, default=1, show_default=True, help="Of noise and chance.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of noise and chance."
+)
 def run(policy: str, seed: int, out: Path, **scene: Any) -> int:
     """Try one POLICY, such as sluice or hpa:target=0.35, and tell each rescale with its reason."""
     return tried(_cases([policy], [seed], **scene), out, None, 1)
@@ -119,6 +121,7 @@ def _show(name: str, rates: Any) -> None:
 def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> int:
     """Carry out all runs, write the results, and tell them."""
     former = results.read(vs) if vs else ()
+    _make(out)
     outcomes = running.carried_out(pictured(cases), processes, Console(stderr=True))
     found = results.rows(outcomes)
     _write(out, outcomes, found, former)
@@ -165,18 +168,28 @@ def _cases(
     ]
 
 
+def _make(out: Path) -> None:
+    """Nobody shall wait for hours to be told that the results cannot be kept."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(error) from error
+
+
 def _write(
     out: Path, outcomes: Sequence[Json], found: Sequence[results.Row], former: Sequence[results.Row]
 ) -> None:
     try:
-        out.mkdir(parents=True, exist_ok=True)
         results.write(out / "results.json", [without_timeline(outcome) for outcome in outcomes])
         (out / "results.md").write_text(table.markdown(found, _notes(found)), encoding="utf-8")
         page = report.page(found, outcomes, _notes(found), changes(former, found))
         (out / "report.html").write_text(page, encoding="utf-8")
     except OSError as error:
-        remedy = "give a folder that can be written with --out"
-        raise InvalidSpec([Problem("out", str(error), remedy)]) from error
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: OSError) -> InvalidSpec:
+    return InvalidSpec([Problem("out", str(error), "give a folder that can be written with --out")])
 
 
 def _notes(found: Sequence[results.Row]) -> list[str]:

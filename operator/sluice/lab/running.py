@@ -1,6 +1,7 @@
 """Many runs on all processors, with progress; the first mistake of a run ends them all, and says which run it was."""
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -38,11 +39,26 @@ def _each(cases: Sequence[Case], processes: int) -> Iterator[tuple[int, Json]]:
     if processes == 1:
         yield from enumerate(map(carry_out, cases))
         return
-    # Forking a process that has threads, as the progress bar has, may hang.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    pool = _pool(processes)
+    try:
         places = {pool.submit(carry_out, case): place for place, case in enumerate(cases)}
         for done in as_completed(places):
             yield places[done], _result(done, cases[places[done]])
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _pool(processes: int) -> ProcessPoolExecutor:
+    """Processes of their own: forking one that has threads, as the progress bar has, may hang.
+
+    Ctrl-C, which a terminal sends to all of them, ends them: by default they would give up one run and begin the next.
+    """
+    return ProcessPoolExecutor(
+        processes,
+        mp_context=get_context("spawn"),
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def _result(done: "Future[Json]", case: Case) -> Json:
