@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -59,7 +60,9 @@ def row(policy: str, late: float, hours: float, trace: str = "ramp", length: flo
         prediction_error=None,
         cpu_p99=0.0,
         cpu_forecast=0.0,
-        hours=2.0,
+        hours=length,
+        failures="drivers",
+        profile=True,
     )
 
 
@@ -98,6 +101,15 @@ def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> Non
     lines = [line for line in told.splitlines() if "->" in line]
     assert len(lines) == len(NAMES)
     assert all(line.split()[-1] == "same" for line in lines)
+
+
+def test_what_has_no_former_result_under_the_same_terms_is_told(tmp_path: Path) -> None:
+    compared(tmp_path)
+    told = compared(
+        tmp_path / "again", "--vs", str(tmp_path / "results.json"), "--failures", "none"
+    )
+    assert "->" not in told
+    assert f"{len(NAMES)} of {len(NAMES)} have no former result" in told
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_runs(
@@ -342,6 +354,18 @@ def test_the_gap_to_the_oracle_is_time_and_price() -> None:
 def test_a_change_is_judged_by_both_measures(late: float, hours: float, verdict: str) -> None:
     (found,) = changes([row("sluice", 0.05, 50)], [row("sluice", late, hours)])
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        row("sluice", 0.05, 50, length=1.0),
+        replace(row("sluice", 0.05, 50), failures="none"),
+        replace(row("sluice", 0.05, 50), profile=False),
+    ],
+)
+def test_runs_under_other_terms_are_no_change(other: Row) -> None:
+    assert not changes([row("sluice", 0.05, 50)], [other])
 
 
 def test_averages_are_over_seeds_and_recoveries_are_pooled() -> None:

@@ -1,6 +1,6 @@
 """`sluice lab`: what is tried, where the results go, and what is said of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +128,9 @@ def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> 
     console = Console(width=None if Console().is_terminal else PIPE_WIDTH)
     for one in [*table.tables(found), *_courses(outcomes)]:
         console.print(one)
-    if former:
-        console.print(table.change_table(changes(former, found)))
+    if vs:
+        for told in _since(former, found):
+            console.print(told)
     for note in _notes(found):
         console.print(note)
     console.print(f"{out}/report.html, {out}/results.md, {out}/results.json")
@@ -139,6 +140,18 @@ def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> 
 def _courses(outcomes: Sequence[Json]) -> list[Table]:
     """The rescales, where there is one run only."""
     return [table.course(outcome) for outcome in outcomes] if len(outcomes) == 1 else []
+
+
+def _since(former: Sequence[results.Row], found: Sequence[results.Row]) -> Iterator[Table | str]:
+    """What has changed, and how much cannot be told."""
+    known = changes(former, found)
+    if known:
+        yield table.change_table(known)
+    if len(known) < len(found):
+        yield (
+            f"{len(found) - len(known)} of {len(found)} have no former result with the same plant, load and policy, "
+            "as long, with the same failures and profile"
+        )
 
 
 def _cases(

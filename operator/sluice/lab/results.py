@@ -43,11 +43,18 @@ class Row:
     cpu_forecast: float
     hours: float
     """Of one run."""
+    failures: str
+    profile: bool
 
     @property
     def key(self) -> Key:
         """What the row is about."""
         return (self.plant, self.trace, self.policy)
+
+    @property
+    def terms(self) -> tuple[float, str, bool]:
+        """Without these the numbers of two results say nothing about each other: length, failures, profile."""
+        return (self.hours, self.failures, self.profile)
 
     @property
     def kept_share(self) -> float | None:
@@ -98,6 +105,8 @@ def _row(group: Sequence[Json]) -> Row:
         cpu_p99=mean("cpu_p99"),
         cpu_forecast=mean("cpu_forecast"),
         hours=mean("seconds") / 3600,
+        failures=first["failures"],
+        profile=first["profile"],
     )
 
 

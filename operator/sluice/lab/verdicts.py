@@ -107,6 +107,7 @@ def _is_cheaper(change: Change) -> bool:
 
 
 def changes(former: Sequence[Row], present: Sequence[Row]) -> tuple[Change, ...]:
-    """What both results have, side by side."""
-    known = {row.key: row for row in former}
-    return tuple(Change(known[row.key], row) for row in present if row.key in known)
+    """What both results have under the same terms, side by side."""
+    known = {(row.key, row.terms): row for row in former}
+    both = ((known.get((row.key, row.terms)), row) for row in present)
+    return tuple(Change(then, now) for then, now in both if then)
