@@ -45,6 +45,10 @@ class InvalidSpec(SluiceError):
         self.problems = tuple(problems)
         super().__init__("; ".join(str(problem) for problem in problems))
 
+    def __reduce__(self) -> tuple[type["InvalidSpec"], tuple[Sequence[Problem]]]:
+        """From another process it comes with its problems; by default, its words would be taken for them."""
+        return InvalidSpec, (self.problems,)
+
 
 class Unavailable(SluiceError):
     """A system outside did not answer in time, or answered that it cannot."""

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from sluice.core.deciding.policies.hpa import Hpa
 from sluice.core.deciding.policies.keda_lag import KedaLag
@@ -120,6 +121,19 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_runs(
     with pytest.raises(InvalidSpec) as refused:
         compared(tmp_path / "file" / "folder")
     assert "give a folder that can be written with --out" in str(refused.value)
+
+
+def test_a_file_that_is_no_load_is_refused_before_all_runs(tmp_path: Path) -> None:
+    (tmp_path / "load.csv").write_text("0,5\n1,-5\n")
+    with pytest.raises(InvalidSpec, match="-5 rows/s at 1 s"):
+        loads.sources(["cars", str(tmp_path / "load.csv")])
+
+
+def test_a_mistake_in_another_process_is_told_in_its_own_words(tmp_path: Path) -> None:
+    gone = loads.Source(name="gone", path=tmp_path / "gone.csv")
+    case = Case(contender=contender("static"), plant=PLANTS["phoebe"], source=gone, seed=1)
+    with pytest.raises(InvalidSpec, match=r"gone.csv: 'No such file or directory': give a file"):
+        running.carried_out([case], 2, Console(quiet=True))
 
 
 def test_an_interrupt_ends_all_processes(tmp_path: Path) -> None:
@@ -264,8 +278,8 @@ def test_two_loads_have_two_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("cars.csv", "cars.json"):
-        (tmp_path / name).touch()
+    (tmp_path / "cars.csv").write_text("0,10\n2,30\n")
+    (tmp_path / "cars.json").write_text('[{"values": [[0, 10], [2, 30]]}]')
     with pytest.raises(InvalidSpec) as refused:
         loads.sources([other, "cars.csv"])
     assert "trace: 'cars.csv': rename the file" in str(refused.value)

@@ -75,6 +75,8 @@ def _meant(word: str) -> list[Source]:
         return [Source(name=word)]
     path = Path(word)
     if path.is_file():
+        # Once more in each run, but nobody waits for those of other loads to be told that it is none.
+        read(path)
         return [Source(name=path.stem, path=path)]
     remedy = f"choose {', '.join([*SETS, *known])}, or {FORMATS}"
     raise InvalidSpec([Problem("trace", word, remedy)])
