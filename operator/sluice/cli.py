@@ -4,6 +4,7 @@ The operator's process starts here, too, so nothing is imported before the comma
 """
 
 import asyncio
+import io
 import os
 import secrets
 import sys
@@ -104,6 +105,7 @@ for _command in (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and give its exit code; wrong words end the process."""
+    _replace_what_the_output_lacks()
     called = Path(sys.argv[0]).name
     program = "kubectl sluice" if called == "kubectl-sluice" else "sluice"
     try:
@@ -122,6 +124,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"{program}: {error}", err=True)
         return Exit.WRONG_USE
     return code
+
+
+def _replace_what_the_output_lacks() -> None:
+    """Texts and curves may need characters that the terminal's encoding has not: each becomes a question mark."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def complete() -> int:

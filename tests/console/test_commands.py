@@ -1,6 +1,7 @@
 """The commands from end to end against a cluster on the loopback: what they print, and their exit codes."""
 
 import importlib.util
+import io
 import json
 import re
 from datetime import UTC, datetime
@@ -59,6 +60,19 @@ def test_data_can_be_read_back(cluster: FakeCluster, form: str, read: Any) -> No
     done = sluice("status", "clicks", "-o", form)
     assert read(done.stdout)["status"]["conditions"][0]["reason"] == "Ünïcode"
     assert done.exit_code == 1
+
+
+@pytest.mark.parametrize("words", [("status", "clicks"), ("top", "--once")])
+def test_what_a_terminal_cannot_show_becomes_a_question_mark(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    cluster.installs()
+    cluster.stores(resources.hostile())
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="latin-1"))
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert cli.main(words) == 1
+    assert "Ünïcode ???".encode("latin-1") in shown.getvalue()
 
 
 def test_curves_come_from_the_operators_prometheus(cluster: FakeCluster) -> None:

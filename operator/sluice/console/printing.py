@@ -62,7 +62,6 @@ def write(data: Json, form: str) -> None:
 
 
 def write_text(text: str) -> None:
-    """Write to the standard output; what its encoding lacks becomes a question mark."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, errors="replace").decode(encoding))
+    """Write to the standard output."""
+    sys.stdout.write(text)
     sys.stdout.flush()
