@@ -63,6 +63,7 @@ def test_a_list_is_read_page_by_page(cluster: FakeCluster, reading: Cluster) -> 
         (refusal(503, "overloaded"), Unreachable, "answered 503: overloaded"),
         (Answer("<html>a proxy</html>", 502), Unreachable, "<html>a proxy</html>"),
         (Answer("<html>a proxy</html>"), Unreachable, "something else than JSON"),
+        (Answer(["a proxy"]), Unreachable, "something else than an object"),
     ],
 )
 def test_a_refusal_is_told_with_the_servers_own_words(

@@ -250,6 +250,11 @@ def test_version_tells_what_works_together(cluster: FakeCluster) -> None:
     [
         (["status", "nothing"], 5, "There are: clicks"),
         (["status", "clicks", "-n", "test"], 5, "add -n shop"),
+        (["status", "clicks/status"], 5, "Did you mean clicks?"),
+        (["pause", "clicks/status"], 5, "Did you mean clicks?"),
+        (["status", ""], 5, "no StreamJob '' in namespace 'shop'"),
+        (["status", "clicks", "-n", "shop/clicks"], 2, "'shop/clicks' is no name of a namespace"),
+        (["top", "-n", "Shop"], 2, "'Shop' is no name of a namespace"),
         (["status", "clicks", "--context", "nowhere"], 3, "nowhere"),
         (["status", "clicks", "--kubeconfig", "/missing"], 3, "no cluster to ask"),
         (["status"], 2, "Missing argument 'JOB'"),
@@ -264,6 +269,8 @@ def test_what_cannot_be_done_ends_with_its_code_and_what_to_do(
     cluster: FakeCluster, words: list[str], code: int, says: str
 ) -> None:
     cluster.stores(resources.healthy())
+    # The API server takes the path of a job without a name for that of all.
+    cluster.answers[f"{path_of(STREAM_JOBS, 'shop')}/"] = Answer(listed(resources.healthy()))
     done = sluice(*words)
     assert done.exit_code == code
     assert says in done.stderr

@@ -71,7 +71,7 @@ def test_a_range_is_asked_for_from_the_first_slice_to_now(
     [
         (Answer("<html>"), "something else than JSON"),
         (Answer({"status": "error"}), "not an answer of Prometheus"),
-        (Answer([]), "not an answer of Prometheus"),
+        (Answer([]), "something else than an object"),
         (success([{"no": "metric"}]), "something else than series"),
         (refusal(403, "services is forbidden"), "services is forbidden"),
         (refusal(503, "no endpoints available"), "no endpoints available"),

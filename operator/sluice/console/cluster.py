@@ -114,11 +114,13 @@ class Cluster:
     ) -> Json:
         timeout = (CONNECT_SECONDS, ANSWER_SECONDS)
         try:
-            answered: Json = json.loads(self._open(method, path, query, body, timeout=timeout).data)
+            answered = json.loads(self._open(method, path, query, body, timeout=timeout).data)
         except ValueError as error:
             raise Unreachable(f"{self.server}{path}: answered something else than JSON") from error
         except urllib3.exceptions.HTTPError as error:
             raise self._silent(error) from error
+        if not isinstance(answered, dict):
+            raise Unreachable(f"{self.server}{path}: answered something else than an object")
         return answered
 
     def _open(

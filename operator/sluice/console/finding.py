@@ -25,12 +25,19 @@ def jobs(cluster: Cluster, namespace: str | None) -> list[Json]:
 def job(cluster: Cluster, namespace: str, name: str) -> Json:
     """One StreamJob. Raises NotThere with the names that it could be."""
     try:
-        return cluster.get(path_of(STREAM_JOBS, namespace, name))
+        found = cluster.get(path_of(STREAM_JOBS, namespace, name))
     except NotThere as error:
-        there = {one["metadata"]["name"] for one in jobs(cluster, namespace)}
-        elsewhere = _namespaces_of(cluster, name)
-        told = f"no StreamJob {name!r} in namespace {namespace!r}"
-        raise NotThere(told, suggestion(name, there, elsewhere)) from error
+        raise _missing(cluster, namespace, name) from error
+    # At the path of what is no name, as "" or "clicks/status", there is something else than a job.
+    if found["metadata"].get("name") != name:
+        raise _missing(cluster, namespace, name)
+    return found
+
+
+def _missing(cluster: Cluster, namespace: str, name: str) -> NotThere:
+    there = {one["metadata"]["name"] for one in jobs(cluster, namespace)}
+    told = f"no StreamJob {name!r} in namespace {namespace!r}"
+    return NotThere(told, suggestion(name, there, _namespaces_of(cluster, name)))
 
 
 def suggestion(name: str, there: Iterable[str], elsewhere: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ The libraries of the extra `cli` are imported when a command runs, so that help 
 """
 
 import importlib.util
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ class Where:
     def reader(self) -> Iterator["Reader"]:
         """Read that cluster. Raises Trouble if there is none."""
         _require_libraries()
+        _require_namespace(self.namespace)
         from sluice.console.cluster import connect
         from sluice.console.gathering import Reader
 
@@ -48,6 +50,13 @@ def _require_libraries() -> None:
     if missing:
         told = f"this command needs the Python packages {' and '.join(missing)}"
         raise WrongUse(told, "Install them: pip install 'sluice-operator[cli]'")
+
+
+def _require_namespace(name: str | None) -> None:
+    """A path with another text in it leads elsewhere, where nothing is found of which the answer would be true."""
+    if name and not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
+        remedy = "Write for example -n shop; a job is named without its namespace"
+        raise WrongUse(f"--namespace: {name!r} is no name of a namespace", remedy)
 
 
 Command = Callable[..., int]
