@@ -260,6 +260,7 @@ def test_version_tells_what_works_together(cluster: FakeCluster) -> None:
         (["status"], 2, "Missing argument 'JOB'"),
         (["status", "clicks", "--since", "soon"], 2, "'soon' is not a duration"),
         (["status", "clicks", "--since", "1s"], 2, "5m is the least"),
+        (["status", "clicks", "--since", "999999d"], 2, "'999999d' is too long; 366d is the most"),
         (["logs", "clicks", "--tail", "-1"], 2, "-1 is not in the range"),
         (["doctor", "-o", "xml"], 2, "'xml' is not one of"),
         (["fly"], 2, "No such command 'fly'"),

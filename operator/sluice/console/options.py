@@ -21,6 +21,9 @@ from sluice.core import quantities
 if TYPE_CHECKING:
     from sluice.console.gathering import Reader
 
+_YEAR = timedelta(days=366)
+"""Nobody looks back, or waits, for longer; a calendar ends somewhere."""
+
 _LIBRARIES = ("kubernetes", "rich")
 
 
@@ -124,7 +127,7 @@ class Span(click.ParamType[timedelta]):
 
     name = "duration"
 
-    def __init__(self, least: timedelta, most: timedelta = timedelta.max) -> None:
+    def __init__(self, least: timedelta, most: timedelta = _YEAR) -> None:
         self._least, self._most = least, most
 
     def convert(
