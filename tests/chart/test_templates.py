@@ -101,6 +101,19 @@ def test_values_reach_the_operator(helm: Helm) -> None:
     assert deployment["spec"]["replicas"] == 2
 
 
+def test_names_that_yaml_takes_for_something_else_stay_names(helm: Helm) -> None:
+    values = ('watchNamespaces=["no","7"]', 'serviceAccount.name="1e3"', 'priorityClassName="8"')
+    everything = [f"{part}.enabled=true" for part in ("podMonitor", "prometheusRule", "dashboards")]
+    objects = helm.render(*values, *everything, release="123", home="2024")
+    assert {name for _, name in of_kind(objects, "ServiceAccount")} == {"1e3"}
+    pod = operator(objects)["spec"]
+    assert (pod["serviceAccountName"], pod["priorityClassName"]) == ("1e3", "8")
+    for body in objects:
+        metadata = body["metadata"]
+        assert metadata["labels"]["app.kubernetes.io/instance"] == "123"
+        assert metadata.get("namespace", "2024") in ("2024", "no", "7")
+
+
 def test_the_pods_are_those_that_the_deployment_selects(helm: Helm) -> None:
     objects = helm.render()
     (deployment,) = of_kind(objects, "Deployment").values()
