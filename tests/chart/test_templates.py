@@ -114,6 +114,19 @@ def test_names_that_yaml_takes_for_something_else_stay_names(helm: Helm) -> None
         assert metadata.get("namespace", "2024") in ("2024", "no", "7")
 
 
+def test_an_annotation_of_the_user_takes_the_place_of_the_charts(helm: Helm) -> None:
+    done = helm.run(
+        "template",
+        "sluice",
+        str(CHART),
+        "--set-json",
+        'podAnnotations={"prometheus.io/scrape":"false"}',
+    )
+    assert done.stdout.count("prometheus.io/scrape:") == 1
+    assert 'prometheus.io/scrape: "false"' in done.stdout
+    assert "prometheus.io/path: /metrics" in done.stdout
+
+
 def test_the_pods_are_those_that_the_deployment_selects(helm: Helm) -> None:
     objects = helm.render()
     (deployment,) = of_kind(objects, "Deployment").values()
