@@ -31,14 +31,14 @@ app.kubernetes.io/component: operator
   verbs: [get, list, watch, create, delete]
 - apiGroups: [sluice.dev]
   resources: [streamprofiles/status]
-  verbs: [get, patch, update]
+  verbs: [patch]
 - apiGroups: [""]
   # A copy's claim is like that of its job, which is read for it.
   resources: [persistentvolumeclaims]
   verbs: [get, list, create, delete]
 - apiGroups: [sluice.dev]
   resources: [streamjobs/status]
-  verbs: [get, patch, update]
+  verbs: [patch]
 - apiGroups: [sluice.dev]
   # To be owner of children with blockOwnerDeletion.
   resources: [streamjobs/finalizers]
@@ -64,7 +64,7 @@ app.kubernetes.io/component: operator
 - apiGroups: [coordination.k8s.io]
   # The Leases of checkpoints. Drivers get the right to hold theirs, and nobody may give what he has not.
   resources: [leases]
-  verbs: [create, get, patch, update]
+  verbs: [create, get, update]
 - apiGroups: [""]
   # Written about jobs, and read of pods whose containers are not made.
   resources: [events]
