@@ -11,8 +11,6 @@ from sluice.adapters.clock import SystemClock
 from sluice.console.options import Span, Where, formed, located, one_decision, one_job
 from sluice.console.trouble import EXIT_CODES, Exit
 
-HOUR = timedelta(hours=1)
-
 _clock = SystemClock()
 
 
