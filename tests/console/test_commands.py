@@ -194,7 +194,7 @@ def test_the_doctor_examines_every_part_and_says_how_to_mend(cluster: FakeCluste
     ]
     assert "CRD               ok    streamjobs.sluice.dev v1alpha1" in done.stdout
     assert re.search(r"Leader +ok +sluice-0 renewed", done.stdout)
-    assert re.search(r"Rights +ok +ops/sluice may do all 49 things", done.stdout)
+    assert re.search(r"Rights +ok +ops/sluice may do all 44 things", done.stdout)
     assert re.search(r"Rules +ok ", done.stdout)
     assert re.search(r"Agents +warn +1 are not 0\.1\.0: shop/clicks", done.stdout)
     assert "->    They change with the next start" in done.stdout
