@@ -73,6 +73,12 @@ def test_slots_that_hinder_each_other_add_less_and_less() -> None:
     assert found.capacity(11) == pytest.approx(11_000 / 2)
 
 
+def test_slots_that_hinder_each_other_are_at_work_all_the_same() -> None:
+    running = job(plant(contention=0.1, most_rows=50_000, overhead=0.0), 100_000, 11)
+    running.advance(1000)
+    assert running.worked == pytest.approx(11 * 1000, rel=0.001)
+
+
 def test_a_batch_takes_the_waves_of_its_tasks() -> None:
     lengths = []
     for executors in (12, 23, 24):

@@ -230,7 +230,8 @@ class SimulatedJob:
         seconds = self.plant.overhead + (rows + self._replay) / capacity
         seconds *= self._chance.factor(self.plant.noise)
         seconds += self._reload + (self._warming(working) if new else 0.0)
-        self._work = (rows + self._replay) / self.plant.task_rate
+        alone = (rows + self._replay) / self.plant.task_rate
+        self._work = alone * self.plant.hindrance(len(working))
         self._replay = self._reload = 0.0
         return seconds
 

@@ -113,8 +113,12 @@ class Plant:
         if self.tasks is not None:
             waves = -(-self.tasks // slots)
             busy = self.tasks / (waves - 1 + self.skew)
-        lost = 1 + self.contention * (slots - 1)
-        return self.task_rate * min(busy, slots if effective is None else effective) / lost
+        useful = min(busy, slots if effective is None else effective)
+        return self.task_rate * useful / self.hindrance(executors)
+
+    def hindrance(self, executors: int) -> float:
+        """How many times as long a task takes beside those of all slots as alone."""
+        return 1 + self.contention * (executors * self.cores - 1)
 
 
 STATELESS = Plant(
