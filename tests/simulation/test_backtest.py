@@ -55,6 +55,7 @@ def test_a_prometheus_export_is_a_history_too(load: Path) -> None:
         (("--capacity", "0=100"), "capacity: '0=100'"),
         (("--capacity", "4=-1"), "capacity: '4=-1'"),
         (("--capacity", "4=100", "--capacity", "8=10"), "capacity: '4=100, 8=10'"),
+        (("--capacity", "4=100", "--capacity", "4=300"), "'4=300': give one number for each size"),
         (("--capacity", "4=100", "--plant", "flink"), "plant: 'flink': choose one of"),
         (("--capacity", "4=100", "--policy", "magic"), "policy: 'magic': choose one of"),
     ],

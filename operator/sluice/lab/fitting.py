@@ -17,7 +17,15 @@ Capacities = Mapping[int, float]
 
 def capacities(words: Sequence[str]) -> Capacities:
     """Read `executors=rows per second`. Raises InvalidSpec."""
-    return dict(map(_capacity, words))
+    found: dict[int, float] = {}
+    for word in words:
+        executors, rate = _capacity(word)
+        if found.setdefault(executors, rate) != rate:
+            remedy = (
+                f"give one number for each size: {executors}={found[executors]:g} is another one"
+            )
+            raise InvalidSpec([Problem("capacity", word, remedy)])
+    return found
 
 
 def _capacity(word: str) -> tuple[int, float]:
