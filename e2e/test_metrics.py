@@ -24,9 +24,10 @@ pytestmark = pytest.mark.long
 
 RATE = 200
 SLO = {
-    "latency": {"percentile": 0.95, "bound": "20s"},
+    # A promise that a job keeps on a slow machine with many others, too: that it is kept is none of what is tested.
+    "latency": {"percentile": 0.95, "bound": "60s"},
     "throughput": {"minimum": RATE // 2},
-    "freshness": {"bound": "60s"},
+    "freshness": {"bound": "120s"},
     "window": "28d",
 }
 
