@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long
 
 RATE = 200
 SLO = {
-    # A promise that a job keeps on a slow machine with many others, too: that it is kept is none of what is tested.
+    # A slow machine with many other jobs keeps that, too: what is tested is what is told of it.
     "latency": {"percentile": 0.95, "bound": "60s"},
     "throughput": {"minimum": RATE // 2},
     "freshness": {"bound": "120s"},

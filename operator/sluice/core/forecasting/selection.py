@@ -60,8 +60,8 @@ SHORT_MEMORY: Mapping[str, Model] = {
 }
 """The models that look at the last minutes or hours only, and so soon notice what is new; from simple to complex."""
 
-DISCOVERING = ("SeasonalNaive", "Fourier")
-"""The models that look for a period; days and weeks are known."""
+SEASONAL_NAIVE, FOURIER = "SeasonalNaive", "Fourier"
+"""The models that discover a period; those of a day and a week know it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +176,8 @@ def models(step: float) -> Mapping[str, Model]:
     daily = Season(period=day, least=ceil(week))
     weekly = Season(period=week, least=ceil(week + day))
     seasonal: tuple[Model, ...] = (
-        SeasonalNaive(DISCOVERING[0], discovered),
-        Fourier(DISCOVERING[1], discovered),
+        SeasonalNaive(SEASONAL_NAIVE, discovered),
+        Fourier(FOURIER, discovered),
         SeasonalNaive("SeasonalNaiveDaily", daily),
         Fourier("FourierDaily", daily),
         SeasonalNaive("SeasonalNaiveWeekly", weekly),
@@ -255,7 +255,8 @@ def most_trusted(
 
 
 def _share_needed(model: str, horizons: float) -> float:
-    caution = CAUTION_WITH_PERIODS if model in DISCOVERING else CAUTION
+    discovers = model in (SEASONAL_NAIVE, FOURIER)
+    caution = CAUTION_WITH_PERIODS if discovers else CAUTION
     return 1 - caution / sqrt(max(1.0, horizons))
 
 

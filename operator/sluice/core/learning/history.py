@@ -4,7 +4,7 @@
     two days              the mean of each minute
     fifteen days          the mean of each five minutes
 
-Minutes are those of the clock. A mean is made once, when all of its time is old enough. Numbers lie in arrays, a tenth
+Minutes are those of the clock. A mean is made once, when all of its time is old enough. Numbers lie in arrays, a sixth
 of what they would take otherwise: an operator remembers hundreds of jobs.
 """
 
@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from statistics import fmean
 
+from sluice.core.deciding.compacting import OLDEST
+
 HOUR, DAY = 3600.0, 86_400.0
 
 MINUTE, COARSE = 60.0, 300.0
 """Seconds that a mean is of."""
 
-FINE = 2 * DAY
-"""Seconds that are remembered by the minute: policies look no further back."""
+FINE = OLDEST
+"""Seconds that are remembered by the minute: decisions look no further back, only forecasts do."""
 
 LONGEST = 15 * DAY
 """Seconds that are remembered: two weeks for a weekly season, and a day to judge it by."""
