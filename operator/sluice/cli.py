@@ -4,6 +4,7 @@ The operator's process starts here, too, so nothing is imported before the comma
 """
 
 import asyncio
+import errno
 import io
 import os
 import secrets
@@ -123,6 +124,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InvalidSpec as error:
         click.echo(f"{program}: {error}", err=True)
         return Exit.WRONG_USE
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        click.echo(f"{program}: the output is cut off: {error.strerror}; make room", err=True)
+        return Exit.PROBLEM
     return code
 
 

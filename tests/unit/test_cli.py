@@ -1,6 +1,8 @@
 """The command line: what is generated, what is stale, and how wrong settings are told."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from sluice import __version__, cli
 ROOT = Path(__file__).parents[2]
 CRDS = ("crds/streamjobs.yaml", "crds/streamprofiles.yaml")
 PAGES = ("docs/reference/streamjob.md", "docs/reference/streamprofile.md")
+FULL = Path("/dev/full")
 MADE = (*CRDS, *(f"charts/sluice/{crd}" for crd in CRDS), *PAGES)
 
 
@@ -110,3 +113,31 @@ def test_a_wrong_word_for_the_lab_is_wrong_use_and_told_in_a_line(
     told = capsys.readouterr().err
     assert "policy: 'sluices': choose one of sluice, phoebe" in told
     assert len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", ["nan", "inf"])
+@pytest.mark.parametrize(
+    "words",
+    [["lab", "compare", "--hours"], ["backtest", "--hours"], ["profile", "a", "--core-hours"]],
+)
+def test_what_is_no_finite_number_is_refused_by_its_option(
+    capsys: pytest.CaptureFixture[str], words: list[str], number: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main([*words, number])
+    assert caught.value.code == 2
+    assert f"'{words[-1]}': {number} is no finite number" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+def test_an_output_that_is_full_is_told_in_a_line() -> None:
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "sluice", "lab", "traces"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "sluice: the output is cut off: No space left on device; make room\n"

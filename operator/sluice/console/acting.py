@@ -8,6 +8,7 @@ import click
 from sluice.adapters.clock import SystemClock
 from sluice.console.options import Numbers, Span, Where, formed, located, one_decision, one_job
 from sluice.console.trouble import EXIT_CODES, Exit, WrongUse
+from sluice.finite import Finite
 
 
 @click.command(epilog=EXIT_CODES, short_help="Approve the decision that waits.")
@@ -80,7 +81,7 @@ def resume(where: Where, job: str) -> int:
 )
 @click.option(
     "--core-hours",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Finite(min=0, min_open=True),
     default=2.0,
     show_default=True,
     help="CPU time that all copies together may take.",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sluice.finite import Finite
 from sluice.lab import loads, running
 from sluice.lab.cases import SCHEDULES, Case
 from sluice.lab.commands import tried
@@ -55,7 +56,7 @@ OWN = "own job"
 @click.option(
     "--seeds", type=click.IntRange(1, 100), default=1, show_default=True, help="How many."
 )
-@click.option("--hours", type=click.FloatRange(min=0.1), help="Only the first hours of the load.")
+@click.option("--hours", type=Finite(min=0.1), help="Only the first hours of the load.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False, writable=True),
