@@ -4,24 +4,22 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from statistics import median
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from sluice.core import autoscaling
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided, wanted_executors
 from sluice.core.deciding.judging import Outcome
 from sluice.core.foreseen import Foreseen
-from sluice.core.learning.experience import Experience
 from sluice.core.learning.remembering import memory_of
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.watching import Watcher
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
-from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.profiling import teaching
 from sluice.core.profiling.keys import running_key
 from sluice.core.profiling.records import Key, LivePoint, Point
 from sluice.core.quantities import CpuShare
@@ -97,8 +95,9 @@ class Course:
         for uid, points in profiles.items():
             if uid not in self.taught:
                 self.taught = (*self.taught, uid)[-PROFILES:]
-                exact = [point for point in points if point.is_exact]
-                self.watcher.experience = _with_points(self.watcher.experience, exact, percentile)
+                self.watcher.experience = teaching.taught(
+                    self.watcher.experience, points, percentile
+                )
 
     def memory(self) -> dict[str, Any]:
         """What is kept of it in the notebook."""
@@ -252,38 +251,6 @@ def _told_key(key: Key | None) -> Mapping[str, Any] | None:
     if key is None:
         return None
     return {"image": key.image, "configuration": key.configuration, "digest": key.digest}
-
-
-def _with_points(
-    experience: Experience, points: Sequence[Point | LivePoint], percentile: float
-) -> Experience:
-    capacity, latency = experience.models.capacity, experience.models.latency
-    overheads = []
-    for point in points:
-        match point:
-            case Point():
-                capacity = capacity.with_profiled(point.executors, point.rate)
-                overheads.append(point.overhead)
-            case LivePoint():
-                latency = latency.with_observation(_latency_point(point, percentile))
-            case _:
-                assert_never(point)
-    models = replace(experience.models, capacity=capacity, latency=latency)
-    overhead = experience.overhead
-    if not overhead and overheads:
-        # It is better known as soon as the job's own batches have told of it.
-        overhead = median(overheads)
-    return replace(experience, models=models, overhead=overhead)
-
-
-def _latency_point(point: LivePoint, percentile: float) -> LatencyPoint:
-    """The latency of a copy at the load of production, as one of production would be learned."""
-    return LatencyPoint(
-        executors=point.executors,
-        rate=point.arriving,
-        seconds=point.latency.at(percentile),
-        profiled=True,
-    )
 
 
 def newest(recoveries: Sequence[Recovery]) -> datetime | None:

@@ -11,5 +11,6 @@ needing     which numbers of executors a job should be measured at, because noth
 wanting     whether a profile begins by itself, and otherwise why not
 usage       what the job itself takes, of which its profiles may take a share
 automatic   names and labels of profiles that begin by themselves
+teaching    what the models of a job learn from what was measured
 stepping    the profile's life: which copies to make and to end, and how it ends
 """

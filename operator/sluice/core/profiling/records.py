@@ -293,6 +293,19 @@ class Reading:
         """The standard error as a share of the rate."""
         return self.error / self.rate
 
+    def point(self, executors: int, at: datetime) -> Point:
+        """What is kept of it."""
+        return Point(
+            executors=executors,
+            rate=self.rate,
+            error=self.error,
+            batches=self.batches,
+            overhead=self.overhead,
+            at=at,
+            is_lower_bound=self.is_lower_bound,
+            is_upper_bound=self.is_upper_bound,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveReading:
@@ -309,6 +322,18 @@ class LiveReading:
     seconds: float
     keeps_up: bool
     is_lower_bound: bool = False
+
+    def point(self, executors: int, at: datetime) -> LivePoint:
+        """What is kept of it."""
+        return LivePoint(
+            executors=executors,
+            latency=self.latency,
+            arriving=self.arriving,
+            batches=self.batches,
+            keeps_up=self.keeps_up,
+            at=at,
+            is_lower_bound=self.is_lower_bound,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

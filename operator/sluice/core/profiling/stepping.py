@@ -30,7 +30,6 @@ from sluice.core.profiling.records import (
     CopySeen,
     EndCopy,
     Key,
-    LivePoint,
     LiveReading,
     MakeCopy,
     Phase,
@@ -211,7 +210,7 @@ def _looked_at(
     is_over = is_late or (seen.is_dry and profile.start is Start.EARLIEST)
     if reading is not None and (_is_certain(reading) or (is_over and reading.batches >= FEWEST)):
         measured = replace(copy, phase=CopyPhase.MEASURED, ended=now, problem=None)
-        return run.with_point(_point(copy, reading, now)).with_copy(measured)
+        return run.with_point(reading.point(copy.executors, now)).with_copy(measured)
     if is_over or _has_waited(copy, seen, now):
         return _copy_failed(run, copy, _why(profile, copy, seen, is_last_look), now)
     is_whole = seen.registered == copy.executors
@@ -273,29 +272,6 @@ def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Pr
     if profile.start is Start.LATEST:
         told += ", or measure more executors: batches become ever longer where too few work on them"
     return Problem(Reason.COPY_FAILED, told)
-
-
-def _point(copy: Copy, reading: Reading | LiveReading, now: datetime) -> Point | LivePoint:
-    if isinstance(reading, LiveReading):
-        return LivePoint(
-            executors=copy.executors,
-            latency=reading.latency,
-            arriving=reading.arriving,
-            batches=reading.batches,
-            keeps_up=reading.keeps_up,
-            at=now,
-            is_lower_bound=reading.is_lower_bound,
-        )
-    return Point(
-        executors=copy.executors,
-        rate=reading.rate,
-        error=reading.error,
-        batches=reading.batches,
-        overhead=reading.overhead,
-        at=now,
-        is_lower_bound=reading.is_lower_bound,
-        is_upper_bound=reading.is_upper_bound,
-    )
 
 
 def _copy_failed(run: Run, copy: Copy, problem: Problem, now: datetime) -> Run:

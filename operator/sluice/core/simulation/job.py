@@ -174,6 +174,11 @@ class SimulatedJob:
             self._rescale_live(executors)
         self.executors = executors
 
+    def limit(self, rows: float, period: float | None = None) -> None:
+        """Change the most rows of the batches to come, and the period of the trigger."""
+        period = self.plant.period if period is None else period
+        self.plant = replace(self.plant, most_rows=rows, period=period)
+
     # Events, in the order in which they are looked for.
 
     def _next_event(self) -> float:

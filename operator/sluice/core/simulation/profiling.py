@@ -1,11 +1,12 @@
-"""What is learned of a job before production: runs of copies at several scale-outs, and their price.
+"""What is learned of a job before production: a profile as the operator makes it, and what a drill would add.
 
-Each copy is measured with a backlog, in batches of two sizes, so that the overhead can be told from the rows. The
-smallest runs at two steady rates, too: latency depends on the utilisation, so it speaks for all. One loses its driver
-once, because downtime decides about recoveries (phoebe.md 2.8 g). All of it is the learning that watches production.
+Which scale-outs are measured, how, and for how long is decided by the code of the operator. Beside that, a copy of the
+fewest executors runs at two steady rates: latency depends on the utilisation, so it speaks for all. And one loses its
+driver once, because downtime decides about recoveries (phoebe.md 2.8 g).
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -15,19 +16,21 @@ from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.shapes import Slots
-from sluice.core.profiling.planning import MOST, scale_outs
+from sluice.core.profiling import planning
+from sluice.core.profiling.records import Point
+from sluice.core.profiling.teaching import taught
 from sluice.core.series import Measured, NoData
+from sluice.core.simulation.copies import Copy
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob
-from sluice.core.simulation.metrics import Metrics
+from sluice.core.simulation.metrics import PERCENTILE, Metrics
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
-SATURATED, FAILING = 120, 360
-"""Seconds of a measurement; that executors are cold at first, batches tell themselves. It is longer where a plant needs
-so long to begin that nothing would be seen of it."""
+FAILING = 360
+"""Seconds for which the loss of a driver is watched, or more where a plant is away for longer."""
 
-BEGINNING, RETURNING = 3, 2
-"""How many times as long as its first batch takes without rows, and as long as it is away, a job is watched."""
+RETURNING = 2
+"""How many times as long as it is away a job is watched."""
 
 PATIENCE = 1200
 """Seconds within which the latency at a steady rate settles, or is not known."""
@@ -35,37 +38,51 @@ PATIENCE = 1200
 SETTLED = 0.8
 """A latency that falls to less than that share of the one before is still that of a cold start."""
 
-BATCHES = (5.0, 15.0)
-"""Seconds of work at the expected peak, to which the batches of a backlog are limited."""
-
 UTILISATIONS = (0.4, 0.8)
 
 
 def unprofiled(plant: Plant) -> Experience:
     """What is known of a job from its declaration alone: its slots."""
     experience = Experience()
-    slots = Slots(cores=plant.cores, tasks=plant.tasks)
-    models = replace(experience.models, capacity=CapacityModel(slots=slots))
+    models = replace(experience.models, capacity=CapacityModel(slots=_slots(plant)))
     return replace(experience, models=models)
 
 
-def profiled(plant: Plant, seed: int, count: int = MOST) -> tuple[Experience, float]:
+def profiled(plant: Plant, seed: int) -> tuple[Experience, float]:
     """Profile a plant; tells the price in executor-seconds."""
-    experience, spent = unprofiled(plant), 0.0
-    seconds = max(SATURATED, math.ceil(BEGINNING * (plant.cold + plant.state_reload)))
-    sizes = scale_outs(plant.bounds, count)
-    for number, executors in enumerate(sizes):
-        for batch in BATCHES:
-            rows = plant.peak * batch * executors / plant.bounds.largest
-            limited = replace(plant, most_rows=rows)
-            job = _copy(limited, 3 * plant.peak, seconds, executors, seed + number)
-            experience, price = _measured(experience, job, seconds)
+    points, spent = _capacities(plant, seed)
+    experience = taught(unprofiled(plant), points, PERCENTILE)
+    for point in points:
+        if point.executors == plant.bounds.smallest:
+            experience, price = _latencies(experience, plant, point, seed)
             spent += price
-    for share in UTILISATIONS:
-        experience, price = _steady(experience, plant, sizes[0], share, seed)
-        spent += price
-    experience, price = _outage(experience, plant, sizes[:2][-1], seed)
+    experience, price = _outage(experience, plant, seed)
     return experience, spent + price
+
+
+def _capacities(plant: Plant, seed: int) -> tuple[list[Point], float]:
+    """The points of a StreamProfile that may take as long as it needs, and their price in executor-seconds."""
+    points: list[Point] = []
+    failed: set[int] = set()
+    spent = 0.0
+    while (executors := _next(plant, points, failed)) is not None:
+        copy = Copy(plant=plant, executors=executors, seed=seed + executors)
+        point = copy.measured()
+        spent += copy.executor_seconds
+        if point is None:
+            failed.add(executors)
+        else:
+            points.append(point)
+    return points, spent
+
+
+def _next(plant: Plant, points: Iterable[Point], failed: set[int]) -> int | None:
+    measured = [(point.executors, point.rate) for point in points]
+    return planning.next_scale_out(plant.bounds, _slots(plant), measured, failed=failed)
+
+
+def _slots(plant: Plant) -> Slots:
+    return Slots(cores=plant.cores, tasks=plant.tasks)
 
 
 def _copy(
@@ -80,31 +97,21 @@ def _copy(
     return SimulatedJob(plant, trace, seed, executors, failures)
 
 
-def _measured(
-    experience: Experience, job: SimulatedJob, seconds: float
+def _latencies(
+    experience: Experience, plant: Plant, point: Point, seed: int
 ) -> tuple[Experience, float]:
-    metrics = Metrics(job, job.seed)
-    while job.now < seconds:
-        job.advance(job.now + job.plant.scrape_interval)
-        scrape = metrics.scrape()
-        if scrape:
-            experience = experience.with_batches(scrape.batches, job.now)
-    return replace(experience, pending=()), job.executor_seconds
-
-
-def _steady(
-    experience: Experience, plant: Plant, executors: int, share: float, seed: int
-) -> tuple[Experience, float]:
-    capacity = experience.models.capacity.fitted()
-    if isinstance(capacity, NoData):
-        return experience, 0.0
-    rate = share * capacity.rate(executors)
-    job = _copy(plant, rate, PATIENCE, executors, seed)
-    latency = _settled_latency(job)
-    if not isinstance(latency, NoData):
-        point = LatencyPoint(executors=executors, rate=rate, seconds=latency, profiled=True)
-        experience = experience.with_latency(point, experience.latency_at + LATENCY_WINDOW)
-    return replace(experience, latency_at=0.0), job.executor_seconds
+    """What a copy tells at steady shares of what it was measured to process."""
+    latency, spent = experience.models.latency, 0.0
+    for share in UTILISATIONS:
+        rate = share * point.rate
+        job = _copy(plant, rate, PATIENCE, point.executors, seed)
+        seconds = _settled_latency(job)
+        spent += job.executor_seconds
+        if not isinstance(seconds, NoData):
+            latency = latency.with_observation(
+                LatencyPoint(executors=point.executors, rate=rate, seconds=seconds, profiled=True)
+            )
+    return replace(experience, models=replace(experience.models, latency=latency)), spent
 
 
 def _settled_latency(job: SimulatedJob) -> Measured:
@@ -120,16 +127,19 @@ def _settled_latency(job: SimulatedJob) -> Measured:
     return NoData(f"the latency fell for {PATIENCE} s")
 
 
-def _outage(
-    experience: Experience, plant: Plant, executors: int, seed: int
-) -> tuple[Experience, float]:
-    at = FAILING / 6
+def _outage(experience: Experience, plant: Plant, seed: int) -> tuple[Experience, float]:
+    """What a copy of the fewest executors tells of the loss of its driver, under a quarter of its share of the peak."""
+    at, executors = FAILING / 6, plant.bounds.smallest
     away = plant.driver_loss + plant.cold + plant.state_reload
     seconds = max(FAILING, math.ceil(at + RETURNING * away))
-    failure = Failure(at=at, loss=Loss.DRIVER)
     rate = plant.peak * executors / plant.bounds.largest / 4
-    job = _copy(plant, rate, seconds, executors, seed, (failure,))
+    job = _copy(plant, rate, seconds, executors, seed, (Failure(at=at, loss=Loss.DRIVER),))
     job.advance(at)
-    experience, price = _measured(experience.with_outage(Cause.DRIVER_LOSS, at), job, seconds)
+    metrics, experience = Metrics(job, seed), experience.with_outage(Cause.DRIVER_LOSS, at)
+    while job.now < seconds:
+        job.advance(job.now + plant.scrape_interval)
+        scrape = metrics.scrape()
+        if scrape:
+            experience = experience.with_batches(scrape.batches, job.now)
     # One that is not over is none of the job in production.
-    return experience.without_outage(), price
+    return replace(experience, pending=()).without_outage(), job.executor_seconds
