@@ -15,6 +15,7 @@ from sluice.core.deciding.situation import (
     Observations,
     Situation,
     Targets,
+    Wish,
 )
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause, Downtimes
@@ -134,6 +135,28 @@ def test_what_was_enough_for_an_hour_is_expected_to_last_and_pays_for_a_restart(
     assert SLUICE(for_an_hour).executors == held.wanted < 12
     lately = (*wishes(12, seconds=3600)[:-15], *situation.wishes)
     assert SLUICE(replace(situation, wishes=lately)).executors == 12
+
+
+def to_and_fro(spell: float, *, times: int = 6) -> tuple[Wish, ...]:
+    """Wishes for 9 executors that lasted for so long each time, and were followed by one for 10; now for 300 s."""
+    since = [300.0 + time * (spell + 60.0) for time in range(times)]
+    every = [(-at, 9) for at in since] + [(-at - 60.0, 10) for at in since]
+    return tuple(Wish(at=at, executors=executors) for at, executors in sorted(every))
+
+
+def test_one_executor_is_not_taken_away_that_noise_asks_for_again() -> None:
+    downtimes = Downtimes()
+    for _ in range(8):
+        downtimes = downtimes.with_observation(Cause.RESCALE_LIVE, 3.0)
+    models = replace(MODELS, downtimes=downtimes)
+    situation = steady(108_000, executors=10, models=models, targets=Targets())
+    held = SLUICE(replace(situation, wishes=to_and_fro(400.0)))
+    assert (held.wanted, held.executors) == (9, 10)
+    assert "more are needed again in about 100 s" in held.reason
+    taken = SLUICE(replace(situation, wishes=to_and_fro(1800.0)))
+    assert taken.executors == 9
+    for_the_first_time = SLUICE(replace(situation, wishes=wishes(9, seconds=300)))
+    assert for_the_first_time.executors == 9
 
 
 def test_growing_by_a_restart_looks_further_ahead() -> None:

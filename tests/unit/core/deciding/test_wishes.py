@@ -12,13 +12,19 @@ from sluice.core.deciding.compacting import compacted, remembered
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision, Policy
 from sluice.core.deciding.policies.flink_autoscaler import FlinkAutoscaler
-from sluice.core.deciding.policies.replies import enough_for, largest_wish, wishes_reach
+from sluice.core.deciding.policies.replies import (
+    enough_for,
+    largest_wish,
+    wanted_again,
+    wishes_reach,
+)
 from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Wish
 from sluice.core.deciding.storing import to_data
 from sluice.core.learning.remembering import memory_of, recalled
 from sluice.core.learning.terms import Terms
 from sluice.core.learning.watching import Watcher
+from sluice.core.series import NoData
 from tests.unit.core.deciding.situations import AT, steady, wishes
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -77,6 +83,15 @@ def test_a_wish_holds_until_the_next_one() -> None:
     assert largest_wish(situation, 2, 3701.0) == 9
     assert enough_for(situation, 4) == 3700.0
     assert enough_for(situation, 3) == 0.0
+
+
+def test_what_was_wanted_again_so_far_tells_when_it_may_be() -> None:
+    every = [(-3000, 9), (-2500, 12), (-2400, 9), (-1500, 12), (-1400, 9), (-900, 12), (-300, 8)]
+    situation = steady(wishes=[Wish(at=at, executors=count) for at, count in every])
+    assert wanted_again(situation, 9) == 200.0, "of 500, 900 and 500 s, of which 300 are over"
+    assert wanted_again(replace(situation, wishes=situation.wishes[-2:]), 9) == NoData(
+        "no spell of this length was seen to end"
+    )
 
 
 def test_what_is_to_be_done_at_once_waits_for_no_former_wish() -> None:

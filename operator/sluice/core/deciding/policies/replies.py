@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from sluice.core.deciding.compacting import WISHES
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.situation import Situation, Wish
+from sluice.core.deciding.spells import remaining
 from sluice.core.modelling.rescaling import Path
+from sluice.core.series import Measured
 
 
 def reply(
@@ -55,6 +57,12 @@ def enough_for(situation: Situation, executors: int) -> float:
             break
         since = -wish.at
     return since
+
+
+def wanted_again(situation: Situation, executors: int) -> Measured:
+    """Seconds until more than so many may be wanted again, as it was after such times before."""
+    former = [(wish.at, float(wish.executors)) for wish in _former(situation)]
+    return remaining(former, lambda wanted: wanted <= executors)
 
 
 def _held_within(situation: Situation, seconds: float) -> list[Wish]:

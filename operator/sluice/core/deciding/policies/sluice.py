@@ -23,6 +23,7 @@ from sluice.core.deciding.policies.replies import (
     held,
     largest_wish,
     reply,
+    wanted_again,
     wishes_reach,
 )
 from sluice.core.deciding.situation import Situation
@@ -61,7 +62,7 @@ class Sluice:
     longest: float = 3600.0
     """But not for longer than that: loads change with the day."""
     returning: float = 1.5
-    """A rescale by a restart costs so many times as much if the load is known to come back: so may the executors."""
+    """A rescale costs so many times as much if it is known to be undone: by a load that comes back, or by noise."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
     downtime_share: float = 0.6
@@ -233,8 +234,9 @@ class Sluice:
         if saved <= worth:
             return f"{outage} {worth:.1f} executors"
         if rescale.path is Path.LIVE:
-            return None
-        back = self._back(case, executors, choice.best.executors)
+            back = wanted_again(case.situation, executors)
+        else:
+            back = self._back(case, executors, choice.best.executors)
         worth = 0.0 if isinstance(back, NoData) else self.returning * rescale.break_even(back)
         if saved <= worth:
             return (
