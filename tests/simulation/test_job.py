@@ -17,7 +17,7 @@ from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.simulation import suites
 from sluice.core.simulation.cohorts import commits, latencies
-from sluice.core.simulation.job import Failure, Loss, SimulatedJob
+from sluice.core.simulation.job import Failure, Loss, SimulatedJob, lost_for
 from sluice.core.simulation.loop import Scenario, last_value, run
 from sluice.core.simulation.plant import PLANTS, Plant
 from sluice.core.simulation.score import score
@@ -381,3 +381,28 @@ def test_whatever_is_done_to_a_job_no_row_is_lost_and_none_is_counted_twice(
     assert running.committed + running.lag == pytest.approx(trace.rates.sum())
     assert running.lag >= 0
     assert 0 <= running.executor_seconds <= 24 * (900 + found.decommissioning * (len(todo) + 1))
+
+
+def test_a_failure_lasts_as_long_whoever_scales_the_job() -> None:
+    varying = plant(spread=0.5)
+    outages = []
+    for executors in (5, 9):
+        running = SimulatedJob(varying, constant(2000), 1, executors, LOSSES)
+        running.advance(20 * executors)
+        running.rescale(executors + 3, Path.LIVE)
+        running.advance(501)
+        assert running.down_until is not None
+        outages.append(running.down_until - 500)
+    assert outages[0] == pytest.approx(outages[1])
+    assert outages[0] == pytest.approx(lost_for(LOSSES[0], varying, 1))
+
+
+def test_failures_of_a_run_and_those_of_other_seeds_differ() -> None:
+    varying = plant(spread=0.5)
+    lasted = {
+        lost_for(Failure(at=at, loss=loss), varying, seed)
+        for at in (500.0, 900.0)
+        for loss in Loss
+        for seed in range(5)
+    }
+    assert len(lasted) == 20

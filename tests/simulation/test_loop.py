@@ -12,7 +12,7 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import NoData
 from sluice.core.simulation import suites
-from sluice.core.simulation.job import Failure, Loss
+from sluice.core.simulation.job import Failure, Loss, lost_for
 from sluice.core.simulation.loop import Run, Scenario, last_value, run
 from sluice.core.simulation.oracle import Oracle, ideal
 from sluice.core.simulation.plant import PLANTS, Plant
@@ -204,6 +204,21 @@ def test_what_is_feasible_after_an_executor_does_not_wait_for_a_driver(seconds: 
     failure = Failure(at=600, loss=Loss.EXECUTOR)
     (found,) = judged(constant(2000), failure, of=plant(recovery=seconds)).recoveries
     assert found.feasible is (seconds > plant().executor_loss)
+
+
+def test_what_is_feasible_depends_on_how_long_the_failure_lasts() -> None:
+    failure = Failure(at=600, loss=Loss.DRIVER)
+    of = plant(spread=0.5, recovery=75.0)
+    told = {}
+    for seed in range(8):
+        scenario = Scenario(
+            plant=of, trace=constant(1000), seed=seed, failures=[failure], executors=24
+        )
+        (found,) = score(run(scenario, always(24), last_value)).recoveries
+        told[lost_for(failure, of, seed)] = (found.feasible, found.within)
+    assert all(feasible is (lasts < 70) for lasts, (feasible, _) in told.items())
+    assert all(within for feasible, within in told.values() if feasible)
+    assert {feasible for feasible, _ in told.values()} == {True, False}
 
 
 def test_an_ideal_plant_makes_no_target_feasible() -> None:

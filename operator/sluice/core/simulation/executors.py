@@ -33,7 +33,7 @@ class Chance:
     """What is not the same each time, from a seed."""
 
     plant: Plant
-    seed: int | tuple[int, int]
+    seed: int | tuple[int, ...]
     _numbers: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:

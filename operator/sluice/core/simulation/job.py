@@ -45,6 +45,13 @@ class Failure:
     loss: Loss
 
 
+def lost_for(failure: Failure, plant: Plant, seed: int) -> float:
+    """The seconds that a failure costs, beside what executors need to get warm: the same whoever scales the job."""
+    chance = Chance(plant, (seed, 3, int(failure.at)))
+    is_driver = failure.loss is Loss.DRIVER
+    return chance.duration(plant.driver_loss if is_driver else plant.executor_loss)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A batch: its rows by their numbers, and whether it was the first one on some executor."""
@@ -169,7 +176,8 @@ class SimulatedJob:
         if self.down_until is not None:
             self._executors.resize_before_start(executors, self.now, self.down_until)
         elif path is Path.RESTART or not self.plant.live:
-            self._stop_driver(self.plant.restart, executors, replay=False)
+            away = self._chance.duration(self.plant.restart)
+            self._stop_driver(self.plant.restart, away, executors, replay=False)
         else:
             self._rescale_live(executors)
         self.executors = executors
@@ -285,12 +293,13 @@ class SimulatedJob:
     # What goes wrong, and what is changed.
 
     def _fail(self, failure: Failure) -> None:
+        seconds = lost_for(failure, self.plant, self.seed)
         if failure.loss is Loss.DRIVER:
-            self._stop_driver(self.plant.driver_loss, self.executors, replay=True)
+            self._stop_driver(self.plant.driver_loss, seconds, self.executors, replay=True)
         elif self.is_down:
             return
         else:
-            self._lose_executor()
+            self._lose_executor(seconds)
         self.happened.append(failure)
 
     def _lose_batch(self) -> None:
@@ -299,10 +308,9 @@ class SimulatedJob:
             self._planned = self._batch.upto
         self._batch = None
 
-    def _stop_driver(self, downtime: float, executors: int, *, replay: bool) -> None:
-        away = self._chance.duration(downtime)
+    def _stop_driver(self, usual: float, away: float, executors: int, *, replay: bool) -> None:
         self.down_until = self.now + away
-        self.start = self._start(downtime, away, ready=self.down_until)
+        self.start = self._start(usual, away, ready=self.down_until)
         self._lose_batch()
         self._next_start = self.down_until
         self._replay = self.committed - self._checkpointed[1] if replay else 0.0
@@ -314,14 +322,13 @@ class SimulatedJob:
         seconds = max(0.0, self.plant.program + away - usual)
         return Start(began=ready - seconds, seconds=seconds)
 
-    def _lose_executor(self) -> None:
+    def _lose_executor(self, seconds: float) -> None:
         self._executors.lose_oldest(self.now)
         moved = self.plant.state_reload / self.executors
         if self._batch is None:
             self._reload += moved
         else:
-            delay = self._chance.duration(self.plant.executor_loss) + moved
-            self._go_on(replace(self._batch, end=self._batch.end + delay))
+            self._go_on(replace(self._batch, end=self._batch.end + seconds + moved))
 
     def _rescale_live(self, executors: int) -> None:
         if executors > self.executors:

@@ -21,7 +21,7 @@ import numpy as np
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import Latencies, commits, latencies
-from sluice.core.simulation.job import Batch, Loss
+from sluice.core.simulation.job import Batch, Failure, Loss
 from sluice.core.simulation.loop import Decided, Run, Struck
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.truth import is_feasible
@@ -45,7 +45,7 @@ class Recovery:
     within: bool | None
     """Whether the target was kept; None where the run ended too early to tell."""
     feasible: bool
-    """Whether all executors together would have kept it."""
+    """Whether all executors together would have kept it, after an outage as long as this one."""
 
     @property
     def error(self) -> Measured:
@@ -176,6 +176,7 @@ def _seen_late(run: Run) -> float:
 
 def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
     target, end = run.scenario.plant.recovery, run.scenario.trace.seconds
+    failure = Failure(at=struck.at, loss=struck.loss)
     recovered = _recovered_at(run, struck.at)
     seconds: Measured = NoData("the run ended before")
     within: bool | None = None
@@ -193,7 +194,7 @@ def _recovery(run: Run, struck: Struck, real: Plant) -> Recovery:
         seconds=seconds,
         predicted=struck.predicted,
         within=within,
-        feasible=is_feasible(real, run.scenario.trace, struck.at, struck.loss),
+        feasible=is_feasible(real, run.scenario.trace, failure, run.scenario.seed),
     )
 
 

@@ -6,7 +6,7 @@ Policies never see it. It answers with the recursion of `modelling.recovery`, fe
 from sluice.core.modelling.load import Load, load
 from sluice.core.modelling.recovery import Outage, Pace, Recovered, Recovery, predicted_recovery
 from sluice.core.series import NoData
-from sluice.core.simulation.job import Loss
+from sluice.core.simulation.job import Failure, Loss, lost_for
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
@@ -47,14 +47,14 @@ def true_recovery(
     return predicted_recovery(coming, Outage(downtime=downtime, interval=interval), pace)
 
 
-def is_feasible(plant: Plant, trace: Trace, at: float, loss: Loss) -> bool:
-    """Whether the largest number of executors recovers within the target from an ordinary loss."""
-    recovery = true_recovery(plant, trace, int(at), plant.bounds.largest, _downtime(plant, loss))
+def is_feasible(plant: Plant, trace: Trace, failure: Failure, seed: int) -> bool:
+    """Whether the largest number of executors recovers within the target, however long this failure lasts."""
+    downtime = lost_for(failure, plant, seed) + plant.cold + _reload(plant, failure.loss)
+    recovery = true_recovery(plant, trace, int(failure.at), plant.bounds.largest, downtime)
     return isinstance(recovery, Recovered) and recovery.seconds <= plant.recovery
 
 
-def _downtime(plant: Plant, loss: Loss) -> float:
+def _reload(plant: Plant, loss: Loss) -> float:
     """Until batches are as usual: one executor of all has its share of the state."""
-    if loss is Loss.DRIVER:
-        return plant.driver_loss + plant.cold + plant.state_reload
-    return plant.executor_loss + plant.cold + plant.state_reload / plant.bounds.largest
+    share = 1 if loss is Loss.DRIVER else 1 / plant.bounds.largest
+    return plant.state_reload * share
