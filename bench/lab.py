@@ -39,8 +39,9 @@ _METHOD = (
     "1,200 s and then every 2,743 s. All stand behind the same guards; each has the defaults of its authors, "
     "which are not tuned to these jobs. `late` is the share of the time in which what arrived was committed later "
     "than the bound, outages included; `late, working` leaves the outages out. `kept` are recoveries within the "
-    "target, of those that all executors together could have kept; a failure lasts as long under each policy. Executor-hours are told as the share of those "
-    "that `static` takes, which always has all executors, and count the profile of the policies that use one. "
+    "target, of those that all executors together could have kept; a failure lasts as long under each policy. "
+    "Executor-hours are told as the share of those that `static` takes, which always has all executors, and count "
+    "the profile of the policies that use one. "
     "`oracle` knows load and job, and rescales at no cost. `all` are means over the scenes, each of the same weight. "
     "Goals are those of `sluice`. A scene has the seeds that the row `seeds` tells."
 )

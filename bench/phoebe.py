@@ -54,8 +54,8 @@ _METHOD = (
     "recovery target of 180 s and a bound of 2 s. The job `cars` does 15,934 rows/s with each worker and is down for "
     "124 s, the job `ads` 29,417 rows/s and 140 s: what the published recoveries imply. `static` has 24 workers; "
     "`hpa` aims at 35 % as in the published comparison. `feasible` are recoveries that 24 workers could have kept "
-    "within the target, after an outage as long as this one; it is as long under each policy. Time above 2 s is told twice: of "
-    "all time in which rows arrived, outages included, and of the time in which batches ran, as published "
+    "within the target, after an outage as long as this one; it is as long under each policy. Time above 2 s is told "
+    "twice: of all time in which rows arrived, outages included, and of the time in which batches ran, as published "
     "evaluations count. Figures are means over seeds, recoveries are counted over all. Goals are those of `sluice`."
 )
 

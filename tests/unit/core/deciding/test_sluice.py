@@ -124,15 +124,15 @@ def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
     assert "an outage of" in restarted.reason
 
 
-def test_what_was_enough_for_an_hour_is_expected_to_last_and_pays_for_a_restart() -> None:
-    busy_before = (-7200.0, 300_000.0)
+def test_what_was_enough_for_hours_is_expected_to_last_and_pays_for_a_restart() -> None:
+    busy_before = (-10_800.0, 300_000.0)
     situation = steady(60_000, executors=12, wishes=wishes(4, seconds=900), live=False)
     situation = replace(situation, history=(busy_before, *situation.history))
     held = SLUICE(situation)
     assert held.executors == 12
     assert "an outage of" in held.reason
-    for_an_hour = replace(situation, wishes=wishes(4, seconds=3600))
-    assert SLUICE(for_an_hour).executors == held.wanted < 12
+    for_hours = replace(situation, wishes=wishes(4, seconds=7200))
+    assert SLUICE(for_hours).executors == held.wanted < 12
     lately = (*wishes(12, seconds=3600)[:-15], *situation.wishes)
     assert SLUICE(replace(situation, wishes=lately)).executors == 12
 

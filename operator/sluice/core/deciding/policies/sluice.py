@@ -57,9 +57,9 @@ class Sluice:
     """What is needed within that time is not taken away."""
     payback: float = 1200.0
     """A rescale must pay within that time, or within the one for which fewer executors are expected to be enough."""
-    lasting: float = 1.0
+    lasting: float = 0.5
     """What was enough for a time is expected to be enough for so many times that time more."""
-    longest: float = 3600.0
+    longest: float = 7200.0
     """But not for longer than that: loads change with the day."""
     returning: float = 1.5
     """A rescale costs so many times as much if it is known to be undone: by a load that comes back, or by noise."""
