@@ -136,19 +136,37 @@ def test_a_mistake_in_another_process_is_told_in_its_own_words(tmp_path: Path) -
         running.carried_out([case], 2, Console(quiet=True))
 
 
-def test_an_interrupt_ends_all_processes(tmp_path: Path) -> None:
-    command = ["compare", "--hours", "0.5", "--seeds", "100", "--processes", "2", "--plant", "all"]
-    words = [sys.executable, "-m", "sluice", "lab", *command, "--out", str(tmp_path)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True) as lab_itself:
+def interrupted(answer: signal.Handlers, out: Path, *words: str) -> int:
+    """The exit code of a comparison whose processes are interrupted together, begun with such an answer to that."""
+    command = [sys.executable, "-m", "sluice", "lab", "compare", "--processes", "2", *words]
+    with subprocess.Popen(
+        [*command, "--out", str(out)],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, answer),
+    ) as lab_itself:
         assert lab_itself.stderr
         assert b"1 of " in lab_itself.stderr.readline()
         os.killpg(lab_itself.pid, signal.SIGINT)
         try:
-            assert lab_itself.wait(timeout=60) == 130
+            return lab_itself.wait(timeout=60)
         except subprocess.TimeoutExpired:
             os.killpg(lab_itself.pid, signal.SIGKILL)
             raise
+
+
+def test_an_interrupt_ends_all_processes(tmp_path: Path) -> None:
+    words = ["--hours", "0.5", "--seeds", "100", "--plant", "all"]
+    assert interrupted(signal.SIG_DFL, tmp_path, *words) == 130
     assert not list(tmp_path.iterdir())
+
+
+def test_in_the_background_of_a_script_a_comparison_goes_on_after_an_interrupt(
+    tmp_path: Path,
+) -> None:
+    words = ["--hours", "0.1", "--seeds", "2", "--trace", "constant", "--policy", "static"]
+    assert interrupted(signal.SIG_IGN, tmp_path, *words) == 0
+    assert (tmp_path / "results.json").exists()
 
 
 @pytest.mark.parametrize(

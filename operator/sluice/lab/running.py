@@ -52,12 +52,14 @@ def _pool(processes: int) -> ProcessPoolExecutor:
     """Processes of their own: forking one that has threads, as the progress bar has, may hang.
 
     Ctrl-C, which a terminal sends to all of them, ends them: by default they would give up one run and begin the next.
+    In the background of a script this process ignores it, and so do they.
     """
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     return ProcessPoolExecutor(
         processes,
         mp_context=get_context("spawn"),
         initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
+        initargs=(signal.SIGINT, signal.SIG_IGN if is_ignored else signal.SIG_DFL),
     )
 
 
