@@ -1,0 +1,52 @@
+"""What the models of a job learn from a profile, beside what they know."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from sluice.core.learning.experience import Experience
+from sluice.core.profiling.records import LivePoint, Percentiles, Point
+from sluice.core.profiling.teaching import taught
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def point(executors: int, rate: float, *, overhead: float = 0.4) -> Point:
+    return Point(
+        executors=executors, rate=rate, error=rate / 50, batches=9, overhead=overhead, at=AT
+    )
+
+
+def test_capacities_take_the_place_of_what_was_known_of_their_scale_outs() -> None:
+    known = taught(Experience(), [point(1, 100.0), point(4, 390.0)], 0.95)
+    again = taught(known, [point(4, 300.0)], 0.95)
+    assert again.models.capacity.points == ((1, 100.0), (4, 300.0))
+
+
+def test_of_a_mere_bound_nothing_is_learned() -> None:
+    bounds = [
+        replace(point(1, 100.0), is_lower_bound=True),
+        replace(point(2, 200.0), is_upper_bound=True),
+    ]
+    assert taught(Experience(), bounds, 0.95) == Experience()
+
+
+def test_the_overhead_is_learned_unless_the_jobs_own_batches_have_told_it() -> None:
+    points = [
+        point(executors, 100.0, overhead=overhead)
+        for executors, overhead in enumerate((0.2, 0.4, 9.0), 1)
+    ]
+    assert taught(Experience(), points, 0.95).overhead == 0.4
+    assert taught(replace(Experience(), overhead=1.5), points, 0.95).overhead == 1.5
+
+
+def test_of_a_live_copy_the_latency_of_the_objectives_percentile_is_learned() -> None:
+    live = LivePoint(
+        executors=2,
+        latency=Percentiles(p50=1.0, p95=4.0, p99=7.0),
+        arriving=80.0,
+        batches=9,
+        keeps_up=True,
+        at=AT,
+    )
+    (found,) = taught(Experience(), [live], 0.95).models.latency.profiled
+    assert (found.executors, found.rate, found.seconds) == (2, 80.0, 4.0)
