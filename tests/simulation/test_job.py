@@ -17,7 +17,7 @@ from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.simulation import suites
 from sluice.core.simulation.cohorts import commits, latencies
-from sluice.core.simulation.job import Failure, Loss, SimulatedJob, lost_for
+from sluice.core.simulation.job import Failure, Loss, SimulatedJob, seconds_lost
 from sluice.core.simulation.loop import Scenario, last_value, run
 from sluice.core.simulation.plant import PLANTS, Plant
 from sluice.core.simulation.score import score
@@ -394,13 +394,13 @@ def test_a_failure_lasts_as_long_whoever_scales_the_job() -> None:
         assert running.down_until is not None
         outages.append(running.down_until - 500)
     assert outages[0] == pytest.approx(outages[1])
-    assert outages[0] == pytest.approx(lost_for(LOSSES[0], varying, 1))
+    assert outages[0] == pytest.approx(seconds_lost(LOSSES[0], varying, 1))
 
 
 def test_failures_of_a_run_and_those_of_other_seeds_differ() -> None:
     varying = plant(spread=0.5)
     lasted = {
-        lost_for(Failure(at=at, loss=loss), varying, seed)
+        seconds_lost(Failure(at=at, loss=loss), varying, seed)
         for at in (500.0, 900.0)
         for loss in Loss
         for seed in range(5)

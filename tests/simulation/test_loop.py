@@ -12,7 +12,7 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.series import NoData
 from sluice.core.simulation import suites
-from sluice.core.simulation.job import Failure, Loss, lost_for
+from sluice.core.simulation.job import Failure, Loss, seconds_lost
 from sluice.core.simulation.loop import Run, Scenario, last_value, run
 from sluice.core.simulation.oracle import Oracle, ideal
 from sluice.core.simulation.plant import PLANTS, Plant
@@ -215,7 +215,7 @@ def test_what_is_feasible_depends_on_how_long_the_failure_lasts() -> None:
             plant=of, trace=constant(1000), seed=seed, failures=[failure], executors=24
         )
         (found,) = score(run(scenario, always(24), last_value)).recoveries
-        told[lost_for(failure, of, seed)] = (found.feasible, found.within)
+        told[seconds_lost(failure, of, seed)] = (found.feasible, found.within)
     assert all(feasible is (lasts < 70) for lasts, (feasible, _) in told.items())
     assert all(within for feasible, within in told.values() if feasible)
     assert {feasible for feasible, _ in told.values()} == {True, False}

@@ -8,7 +8,7 @@ from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.downtime import Cause
 from sluice.core.profiling.measuring import LONG_ENOUGH, SETTLING
 from sluice.core.series import NoData
-from sluice.core.simulation.copies import DEADLINE, Copy
+from sluice.core.simulation.copies import DEADLINE, SimulatedCopy
 from sluice.core.simulation.metrics import Metrics
 from sluice.core.simulation.plant import PLANTS, STATEFUL, Plant
 from sluice.core.simulation.profiling import profiled
@@ -45,7 +45,7 @@ def test_a_profile_tells_the_capacity_of_what_it_measures(name: str) -> None:
 
 
 def test_a_copy_is_paid_from_the_start_of_its_pods_until_it_is_certain() -> None:
-    sure = Copy(plant=plant(start=10.0), executors=4, seed=1)
+    sure = SimulatedCopy(plant=plant(start=10.0), executors=4, seed=1)
     point = sure.measured()
     assert point
     assert point.rate == pytest.approx(sure.plant.capacity(4), rel=0.01)
@@ -57,14 +57,14 @@ def test_a_copy_is_paid_from_the_start_of_its_pods_until_it_is_certain() -> None
 
 def test_a_copy_that_never_gets_warm_tells_nothing_at_the_price_of_its_deadline() -> None:
     cold = plant(cold=2 * DEADLINE)
-    copy = Copy(plant=cold, executors=2, seed=1)
+    copy = SimulatedCopy(plant=cold, executors=2, seed=1)
     assert copy.measured() is None
     assert copy.executor_seconds == pytest.approx(2 * (DEADLINE + cold.start))
     _, spent = profiled(cold, seed=1)
     assert spent > (cold.bounds.smallest + cold.bounds.largest) * DEADLINE
 
 
-def test_one_number_of_executors_is_measured_once() -> None:
+def test_where_one_number_of_executors_is_allowed_that_one_is_measured() -> None:
     points = profiled(plant(bounds=Bounds(smallest=3, largest=3)), seed=1)[0].models.capacity.points
     (first, *_) = points
     assert first[0] == 3

@@ -9,8 +9,6 @@ from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import (
     Copy,
     CopyPhase,
-    LivePoint,
-    Percentiles,
     Phase,
     Plan,
     Point,
@@ -23,7 +21,7 @@ from sluice.errors import InvalidSpec
 from sluice.errors import Problem as Wrong
 from sluice.manifests.profiling.status import invalid, read_run, status_of
 from tests.support.jobs import NOW, job
-from tests.unit.core.profiling.profiles import ONE, profile
+from tests.unit.core.profiling.profiles import LIVE_POINT, ONE, profile
 
 LATER = NOW + timedelta(minutes=3)
 FULL = Problem(Reason.NO_CAPACITY, "0/3 nodes are available")
@@ -40,20 +38,12 @@ RUN = Run(
 )
 
 
-LIVE_POINT = LivePoint(
-    executors=1,
-    latency=Percentiles(p50=0.5, p95=1.4, p99=2.25),
-    arriving=1200.5,
-    batches=7,
-    keeps_up=True,
-    at=LATER,
-)
 LIVE = replace(
     RUN,
     key=key_of(job(), Start.LATEST),
     points=(
-        replace(LIVE_POINT, keeps_up=False),
-        replace(LIVE_POINT, executors=2, is_lower_bound=True),
+        replace(LIVE_POINT, keeps_up=False, at=LATER),
+        replace(LIVE_POINT, executors=2, is_lower_bound=True, at=LATER),
     ),
 )
 

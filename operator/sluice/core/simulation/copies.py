@@ -1,11 +1,10 @@
 """A simulated copy of a job that reads a backlog, steered and measured by what the operator does it with."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
 
-from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.profiling import measuring, steering
 from sluice.core.profiling.measuring import Batches
@@ -26,13 +25,12 @@ TOLD = 60
 
 
 @dataclass
-class Copy:
+class SimulatedCopy:
     """One that measures a number of executors; `measured` runs it."""
 
     plant: Plant
     executors: int
     seed: int
-    _batches: Batches = field(default_factory=Batches)
 
     def __post_init__(self) -> None:
         waiting = Trace(name="backlog", rates=np.array([BACKLOG, 0.0]))
@@ -46,12 +44,12 @@ class Copy:
 
     def measured(self) -> Point | None:
         """Run until the measurement is certain, or the deadline; None if nothing was measured by then."""
-        reading = None
+        batches, reading = Batches(), None
         while self._job.now < DEADLINE:
             self._job.advance(self._job.now + AGAIN)
             report = self._report()
-            self._batches = self._batches.with_report(report)
-            reading = self._batches.reading(self.executors)
+            batches = batches.with_report(report)
+            reading = batches.reading(self.executors)
             if reading is not None and measuring.is_certain(reading):
                 break
             for limit in steering.limits(report):
@@ -66,16 +64,7 @@ class Copy:
             name="copy",
             active=True,
             left_rows=job.lag,
-            batches=tuple(
-                BatchReport(
-                    start=batch.start,
-                    seconds=batch.seconds,
-                    rows=batch.rows,
-                    executors=batch.executors,
-                    cold=batch.cold,
-                )
-                for batch in job.batches[-TOLD:]
-            ),
+            batches=tuple(batch.report() for batch in job.batches[-TOLD:]),
             trigger_seconds=job.plant.period,
             most_rows=job.plant.most_rows,
         )

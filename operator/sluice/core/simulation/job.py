@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.rescaling import Path
 from sluice.core.simulation.cohorts import Arrivals, arrivals
@@ -45,7 +46,7 @@ class Failure:
     loss: Loss
 
 
-def lost_for(failure: Failure, plant: Plant, seed: int) -> float:
+def seconds_lost(failure: Failure, plant: Plant, seed: int) -> float:
     """The seconds that a failure costs, beside what executors need to get warm: the same whoever scales the job."""
     chance = Chance(plant, (seed, 3, int(failure.at)))
     is_driver = failure.loss is Loss.DRIVER
@@ -72,6 +73,17 @@ class Batch:
     def seconds(self) -> float:
         """How long it takes."""
         return self.end - self.start
+
+    def report(self, interval: float | None = None) -> BatchReport:
+        """What an agent tells of it; `interval` are the seconds since the batch before began."""
+        return BatchReport(
+            start=self.start,
+            seconds=self.seconds,
+            rows=self.rows,
+            executors=self.executors,
+            cold=self.cold,
+            interval=interval,
+        )
 
 
 @dataclass
@@ -293,7 +305,7 @@ class SimulatedJob:
     # What goes wrong, and what is changed.
 
     def _fail(self, failure: Failure) -> None:
-        seconds = lost_for(failure, self.plant, self.seed)
+        seconds = seconds_lost(failure, self.plant, self.seed)
         if failure.loss is Loss.DRIVER:
             self._stop_driver(self.plant.driver_loss, seconds, self.executors, replay=True)
         elif self.is_down:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.scrapes import Scrape
 from sluice.core.series import Measured, NoData
 from sluice.core.simulation.cohorts import commits, latencies
@@ -55,14 +54,7 @@ class Metrics:
             busy=self._busy(before, now),
             latency=self._latency(),
             batches=tuple(
-                BatchReport(
-                    start=batch.start,
-                    seconds=batch.seconds,
-                    rows=batch.rows,
-                    executors=batch.executors,
-                    cold=batch.cold,
-                    interval=None if before is None else batch.start - before,
-                )
+                batch.report(interval=None if before is None else batch.start - before)
                 for batch, before in zip(batches, begun, strict=False)
             ),
             start=job.start,

@@ -20,7 +20,7 @@ from sluice.core.profiling import planning
 from sluice.core.profiling.records import Point
 from sluice.core.profiling.teaching import taught
 from sluice.core.series import Measured, NoData
-from sluice.core.simulation.copies import Copy
+from sluice.core.simulation.copies import SimulatedCopy
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob
 from sluice.core.simulation.metrics import PERCENTILE, Metrics
 from sluice.core.simulation.plant import Plant
@@ -66,7 +66,7 @@ def _capacities(plant: Plant, seed: int) -> tuple[list[Point], float]:
     failed: set[int] = set()
     spent = 0.0
     while (executors := _next(plant, points, failed)) is not None:
-        copy = Copy(plant=plant, executors=executors, seed=seed + executors)
+        copy = SimulatedCopy(plant=plant, executors=executors, seed=seed + executors)
         point = copy.measured()
         spent += copy.executor_seconds
         if point is None:
@@ -85,7 +85,7 @@ def _slots(plant: Plant) -> Slots:
     return Slots(cores=plant.cores, tasks=plant.tasks)
 
 
-def _copy(
+def _under_load(
     plant: Plant,
     rate: float,
     seconds: int,
@@ -104,7 +104,7 @@ def _latencies(
     latency, spent = experience.models.latency, 0.0
     for share in UTILISATIONS:
         rate = share * point.rate
-        job = _copy(plant, rate, PATIENCE, point.executors, seed)
+        job = _under_load(plant, rate, PATIENCE, point.executors, seed)
         seconds = _settled_latency(job)
         spent += job.executor_seconds
         if not isinstance(seconds, NoData):
@@ -133,7 +133,7 @@ def _outage(experience: Experience, plant: Plant, seed: int) -> tuple[Experience
     away = plant.driver_loss + plant.cold + plant.state_reload
     seconds = max(FAILING, math.ceil(at + RETURNING * away))
     rate = plant.peak * executors / plant.bounds.largest / 4
-    job = _copy(plant, rate, seconds, executors, seed, (Failure(at=at, loss=Loss.DRIVER),))
+    job = _under_load(plant, rate, seconds, executors, seed, (Failure(at=at, loss=Loss.DRIVER),))
     job.advance(at)
     metrics, experience = Metrics(job, seed), experience.with_outage(Cause.DRIVER_LOSS, at)
     while job.now < seconds:

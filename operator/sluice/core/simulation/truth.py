@@ -6,7 +6,7 @@ Policies never see it. It answers with the recursion of `modelling.recovery`, fe
 from sluice.core.modelling.load import Load, load
 from sluice.core.modelling.recovery import Outage, Pace, Recovered, Recovery, predicted_recovery
 from sluice.core.series import NoData
-from sluice.core.simulation.job import Failure, Loss, lost_for
+from sluice.core.simulation.job import Failure, Loss, seconds_lost
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import Trace
 
@@ -49,7 +49,7 @@ def true_recovery(
 
 def is_feasible(plant: Plant, trace: Trace, failure: Failure, seed: int) -> bool:
     """Whether the largest number of executors recovers within the target, however long this failure lasts."""
-    downtime = lost_for(failure, plant, seed) + plant.cold + _reload(plant, failure.loss)
+    downtime = seconds_lost(failure, plant, seed) + plant.cold + _reload(plant, failure.loss)
     recovery = true_recovery(plant, trace, int(failure.at), plant.bounds.largest, downtime)
     return isinstance(recovery, Recovered) and recovery.seconds <= plant.recovery
 

@@ -13,6 +13,7 @@ from sluice.core.profiling.records import (
     Allowance,
     Copy,
     CopySeen,
+    LivePoint,
     LiveReading,
     Percentiles,
     Point,
@@ -33,6 +34,15 @@ TWO = f"sha256:{'2' * 64}"
 
 JOB = job(executors={"min": 1, "max": 4})
 KEY = key_of(JOB)
+
+LIVE_POINT = LivePoint(
+    executors=1,
+    latency=Percentiles(p50=0.5, p95=1.4, p99=2.25),
+    arriving=1200.5,
+    batches=7,
+    keeps_up=True,
+    at=NOW,
+)
 
 RUNS = CopySeen(has_place=True, has_job=True, driver_made=NOW, driver_since=NOW)
 

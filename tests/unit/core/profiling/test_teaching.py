@@ -1,18 +1,17 @@
 """What the models of a job learn from a profile, beside what they know."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from sluice.core.learning.experience import Experience
-from sluice.core.profiling.records import LivePoint, Percentiles, Point
+from sluice.core.profiling.records import Point
 from sluice.core.profiling.teaching import taught
-
-AT = datetime(2026, 1, 1, tzinfo=UTC)
+from tests.support.jobs import NOW
+from tests.unit.core.profiling.profiles import LIVE_POINT
 
 
 def point(executors: int, rate: float, *, overhead: float = 0.4) -> Point:
     return Point(
-        executors=executors, rate=rate, error=rate / 50, batches=9, overhead=overhead, at=AT
+        executors=executors, rate=rate, error=rate / 50, batches=9, overhead=overhead, at=NOW
     )
 
 
@@ -40,13 +39,5 @@ def test_the_overhead_is_learned_unless_the_jobs_own_batches_have_told_it() -> N
 
 
 def test_of_a_live_copy_the_latency_of_the_objectives_percentile_is_learned() -> None:
-    live = LivePoint(
-        executors=2,
-        latency=Percentiles(p50=1.0, p95=4.0, p99=7.0),
-        arriving=80.0,
-        batches=9,
-        keeps_up=True,
-        at=AT,
-    )
-    (found,) = taught(Experience(), [live], 0.95).models.latency.profiled
-    assert (found.executors, found.rate, found.seconds) == (2, 80.0, 4.0)
+    (found,) = taught(Experience(), [LIVE_POINT], 0.95).models.latency.profiled
+    assert (found.executors, found.rate, found.seconds) == (1, 1200.5, 1.4)
