@@ -42,6 +42,7 @@ class MemoryCluster:
         self._refusals: dict[tuple[str, str], list[Exception]] = defaultdict(list)
         self._versions = itertools.count(100)
         self._uids = itertools.count(1)
+        self._gone: set[str] = set()
 
     @property
     def writes(self) -> list[str]:
@@ -67,6 +68,9 @@ class MemoryCluster:
             **metadata,
             "resourceVersion": str(next(self._versions)),
         }
+        if made["uid"] in self._gone:
+            # No object ever has the uid of another one.
+            made["uid"] = f"{made['uid']}-{next(self._uids)}"
         kind = "MODIFIED" if key in self._objects else "ADDED"
         self._objects[key] = copy.deepcopy({**body, "metadata": made})
         self._tell(kind, resource, self._objects[key])
@@ -80,6 +84,7 @@ class MemoryCluster:
         """Take an object away as somebody else would, without a call."""
         removed = self._objects.pop((resource.plural, namespace, name))
         removed["metadata"]["resourceVersion"] = str(next(self._versions))
+        self._gone.add(removed["metadata"]["uid"])
         self._tell("DELETED", resource, removed)
         return removed
 

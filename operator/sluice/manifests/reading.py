@@ -298,10 +298,3 @@ def asks_the_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """
     parts = ("uid", "generation", "labels", "annotations", "deletionTimestamp")
     return all(one.get(part) == other.get(part) for part in parts)
-
-
-def is_older(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether one metadata is of an earlier version of the same object than the other."""
-    return one["uid"] == other["uid"] and int(one["resourceVersion"]) < int(
-        other["resourceVersion"]
-    )

@@ -20,8 +20,9 @@ from sluice.core.record import Record
 from sluice.errors import InvalidSpec, Problem
 from sluice.manifests import names, reading
 from sluice.manifests.interning import interned
-from sluice.manifests.reading import asks_the_same, is_older
+from sluice.manifests.reading import asks_the_same
 from sluice.manifests.status import read_record
+from sluice.services.versions import Versions
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class Fleet:
         self._lost: dict[JobKey, LostExecutor] = {}
         self._ended: dict[JobKey, tuple[str, int]] = {}
         self._unplaced: dict[JobKey, dict[str, str]] = {}
+        self._versions = Versions()
         self.claims = Claims()
 
     def __len__(self) -> int:
@@ -120,12 +122,12 @@ class Fleet:
         return incarnation if job is not None and job["metadata"]["uid"] == uid else 0
 
     def see_job(self, resource: Mapping[str, Any]) -> JobKey:
-        """Take in a StreamJob; an older version than the known one changes nothing."""
+        """Take in a StreamJob; an older version than the known one changes nothing, nor does one that has gone."""
         metadata = interned(_slim(resource["metadata"]))
         key = JobKey(metadata["namespace"], metadata["name"])
-        known = self._jobs.get(key)
-        if known is not None and is_older(metadata, known["metadata"]):
+        if not self._versions.see(metadata):
             return key
+        known = self._jobs.get(key)
         if known is not None and known["metadata"]["uid"] != metadata["uid"]:
             self._leave(key, known["metadata"]["uid"])
         status = interned(resource.get("status") or {})
@@ -137,6 +139,7 @@ class Fleet:
     def lose_job(self, resource: Mapping[str, Any]) -> JobKey:
         """Forget a StreamJob that was deleted; its checkpoint stays taken while its driver lives."""
         metadata = resource["metadata"]
+        self._versions.lose(metadata)
         key = JobKey(metadata["namespace"], metadata["name"])
         known = self._jobs.get(key)
         if known is not None and known["metadata"]["uid"] == metadata["uid"]:
@@ -148,10 +151,10 @@ class Fleet:
         return key
 
     def see_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
-        """Take in a pod; the key of its job, or None if it is none of ours."""
+        """Take in a pod as a job is taken in; the key of its job, or None if it is none of ours."""
         key = _job_key(pod)
-        if key is None:
-            return None
+        if key is None or not self._versions.see(pod["metadata"]):
+            return key
         name = pod["metadata"]["name"]
         _note(self._unplaced, key, name, reading.lack_of_room(pod))
         if reading.role_of(pod) == names.DRIVER:
@@ -168,6 +171,7 @@ class Fleet:
         key = _job_key(pod)
         if key is None:
             return None
+        self._versions.lose(pod["metadata"])
         name = pod["metadata"]["name"]
         _note(self._unplaced, key, name, None)
         if reading.role_of(pod) != names.DRIVER:

@@ -10,7 +10,8 @@ from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, LivePoint, Point, Profile, Run, Start
 from sluice.errors import InvalidSpec
 from sluice.manifests.profiling.status import read_run
-from sluice.manifests.reading import asks_the_same, is_older
+from sluice.manifests.reading import asks_the_same
+from sluice.services.versions import Versions
 
 Json = dict[str, Any]
 
@@ -22,17 +23,18 @@ class Profiles:
         self._resources: dict[JobKey, Json] = {}
         self._declared: dict[JobKey, Profile | InvalidSpec] = {}
         self._runs: dict[JobKey, tuple[str, Run]] = {}
+        self._versions = Versions()
 
     def __iter__(self) -> Iterator[JobKey]:
         """All profiles that are known."""
         return iter(tuple(self._resources))
 
     def see(self, resource: Mapping[str, Any]) -> JobKey:
-        """Take in a StreamProfile; an older version than the known one changes nothing."""
+        """Take in a StreamProfile; an older version than the known one changes nothing, nor does one that has gone."""
         key = _key_of(resource)
-        known = self._resources.get(key)
-        if known is not None and is_older(resource["metadata"], known["metadata"]):
+        if not self._versions.see(resource["metadata"]):
             return key
+        known = self._resources.get(key)
         self._resources[key] = dict(resource)
         if known is None or not asks_the_same(resource["metadata"], known["metadata"]):
             self._understand(key)
@@ -40,6 +42,7 @@ class Profiles:
 
     def lose(self, resource: Mapping[str, Any]) -> JobKey:
         """Forget a StreamProfile that was deleted."""
+        self._versions.lose(resource["metadata"])
         key = _key_of(resource)
         known = self._resources.get(key)
         if known is not None and known["metadata"]["uid"] == resource["metadata"]["uid"]:

@@ -313,6 +313,7 @@ async def test_that_a_good_spec_was_refused_is_forgotten_with_its_job() -> None:
         await refused(here)
         here.delete()
         here.gone()
+        here.collect()
         await here.look()
         await here.declare()
         here.runs()

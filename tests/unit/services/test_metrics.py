@@ -77,6 +77,7 @@ def executor(name: str) -> dict[str, Any]:
         "metadata": {
             "name": name,
             "namespace": "shop",
+            "uid": f"uid-of-{name}",
             "labels": {"sluice.dev/job": "clicks", "sluice.dev/role": "executor"},
         },
         "status": {"phase": "Running"},

@@ -2,17 +2,20 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from sluice.core.application import JobKey
 from sluice.manifests.children import agent_token
+from sluice.manifests.pods import driver_pod
 from sluice.ports import PODS, SECRETS, STREAM_JOBS, Json, Metrics, Resource
 from sluice.services.operating import Operator, Scope
+from tests.support import pods
 from tests.support.agents import MemoryAgents
 from tests.support.cluster import MemoryCluster
 from tests.support.forecasts import LocalForecasts
-from tests.support.jobs import resource
+from tests.support.jobs import job, resource
 from tests.support.metrics import MemoryMetrics
 from tests.support.virtual_time import VirtualClock, in_virtual_time
 
@@ -154,3 +157,65 @@ async def test_metrics_are_asked_for_as_soon_as_the_jobs_are_known_and_so_their_
         await asyncio.sleep(5)
         assert any("[3600s]" in query for query in metrics.asked)
         assert len(metrics.asked) == len(set(metrics.asked)), "one round was enough"
+
+
+class Behind(MemoryCluster):
+    """What a list tells of pods and jobs is told when somebody else has read on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: dict[str, Callable[[], None]] = {}
+
+    async def each(
+        self, resource: Resource, namespace: str | None, **how: Any
+    ) -> AsyncIterator[Json]:
+        read = [body async for body in super().each(resource, namespace, **how)]
+        self.meanwhile.pop(resource.plural, lambda: None)()
+        for body in read:
+            yield body
+
+
+def with_driver(cluster: MemoryCluster) -> Json:
+    """A job whose driver was started, and runs."""
+    status = {"incarnation": 1, "phase": "Running", "observedGeneration": 1}
+    cluster.put(STREAM_JOBS, {**resource(), "status": status})
+    made = driver_pod(job(), 1)
+    return cluster.put(PODS, pods.running(made))
+
+
+@in_virtual_time
+async def test_a_driver_that_goes_while_an_operator_takes_over_is_followed_by_another() -> None:
+    cluster = Behind()
+    with_driver(cluster)
+    one = operator(cluster)
+    cluster.meanwhile["pods"] = lambda: one.pod_gone(cluster.remove(PODS, "shop", "clicks-driver"))
+    async with at_work(one):
+        await asyncio.sleep(60)
+    assert one.fleet.driver(JobKey("shop", "clicks")) is not None
+    assert made(cluster) == ["create pods/clicks-driver"]
+
+
+@in_virtual_time
+async def test_a_driver_that_ends_while_an_operator_takes_over_is_followed_by_another() -> None:
+    cluster = Behind()
+    runs = with_driver(cluster)
+    one = operator(cluster)
+    cluster.meanwhile["pods"] = lambda: one.pod_changed(cluster.put(PODS, pods.failed(runs)))
+    async with at_work(one):
+        await asyncio.sleep(5)
+        driver = one.fleet.driver(JobKey("shop", "clicks"))
+        assert driver is None or driver.is_over
+
+
+@in_virtual_time
+async def test_a_job_that_goes_while_an_operator_takes_over_is_not_started() -> None:
+    cluster = Behind()
+    cluster.put(STREAM_JOBS, resource())
+    one = operator(cluster)
+    cluster.meanwhile["streamjobs"] = lambda: one.job_gone(
+        cluster.remove(STREAM_JOBS, "shop", "clicks")
+    )
+    async with at_work(one):
+        await asyncio.sleep(60)
+    assert len(one.fleet) == 0
+    assert made(cluster) == []
