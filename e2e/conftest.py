@@ -95,11 +95,12 @@ def operator(
 
 
 @pytest.fixture(scope="session")
-def load(cluster: Cluster, namespace: str) -> Load:
+def load(cluster: Cluster, namespace: str) -> Iterator[Load]:
     """Kafka and the load generator."""
     tools = Load(cluster, namespace)
     tools.set_up()
-    return tools
+    yield tools
+    tools.close()
 
 
 @pytest.fixture

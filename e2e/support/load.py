@@ -4,7 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from e2e.support.api import Cluster, Json, wait_for
@@ -48,6 +48,7 @@ class Load:
 
     cluster: Cluster
     namespace: str
+    _begun: "list[subprocess.Popen[str]]" = field(default_factory=list)
 
     def set_up(self) -> None:
         """Start Kafka and the pod for the tools, and wait until both answer."""
@@ -55,6 +56,13 @@ class Load:
             self.cluster.apply(manifest.read(), self.namespace)
         self.cluster.create({**_TOOLS, "metadata": {"name": "tools", "namespace": self.namespace}})
         wait_for("Kafka", self._kafka_answers, seconds=180)
+
+    def close(self) -> None:
+        """End what a test that failed has left at work."""
+        for process in self._begun:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def _kafka_answers(self) -> bool:
         kafka = self.cluster.get("Deployment", self.namespace, "kafka") or {}
@@ -139,9 +147,11 @@ class Load:
             "tools",
             "--",
         ]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*command, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
+        self._begun.append(process)
+        return process
 
 
 def result_of(process: "subprocess.Popen[str]", *, may_fail: bool = False) -> Json:

@@ -159,9 +159,11 @@ async def _a_profiles_life(
         operator.profile_gone(cluster.remove(STREAM_PROFILES, "shop", name))
         await asyncio.sleep(5)
         operator.job_gone(copy)
-        # What the garbage collector takes.
+        # What Kubernetes takes.
         operator.pod_gone(cluster.remove(PODS, space, "profiled-driver"))
         cluster.collect(copy["metadata"]["uid"])
+        if not places:
+            cluster.empty(space)
 
 
 def _with_all_that_is_copied() -> Json:

@@ -96,6 +96,12 @@ class MemoryCluster:
             if owner in owners and plural not in spared:
                 self.remove(Resource("", plural), namespace, name)
 
+    def empty(self, space: str) -> None:
+        """Take away what is in a namespace, as is done with one that is deleted."""
+        for plural, namespace, name in list(self._objects):
+            if namespace == space and (plural, namespace, name) in self._objects:
+                self.remove(Resource("", plural), namespace, name)
+
     def stored(self, resource: Resource, name: str, namespace: str = "shop") -> Json | None:
         """An object as it is stored."""
         return copy.deepcopy(self._objects.get((resource.plural, namespace, name)))

@@ -9,20 +9,8 @@ from typing import Any
 
 from sluice.core.observations import AgentReport
 from sluice.ports import (
-    CLAIMS,
-    CONFIG_MAPS,
-    DISRUPTION_BUDGETS,
-    EVENTS,
-    LEASES,
-    LIMIT_RANGES,
     NAMESPACES,
-    NETWORK_POLICIES,
     PODS,
-    RESOURCE_QUOTAS,
-    ROLE_BINDINGS,
-    ROLES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
     STREAM_JOBS,
     STREAM_PROFILES,
     Json,
@@ -39,24 +27,6 @@ from tests.support.profiles import profile_resource
 from tests.support.virtual_time import VirtualClock
 
 SOURCES = [{"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["clicks"]}}]
-INSIDE = (
-    PODS,
-    STREAM_JOBS,
-    CONFIG_MAPS,
-    CLAIMS,
-    RESOURCE_QUOTAS,
-    LIMIT_RANGES,
-    NETWORK_POLICIES,
-    SECRETS,
-    SERVICE_ACCOUNTS,
-    ROLES,
-    ROLE_BINDINGS,
-    LEASES,
-    DISRUPTION_BUDGETS,
-    EVENTS,
-)
-"""What may be in a namespace."""
-
 ENDING = "0123u"
 """What the names of the namespaces of the profile's copies end with."""
 
@@ -188,12 +158,8 @@ class Place:
 
     def _collect(self, plural: str, body: Json) -> None:
         """What Kubernetes' own controllers remove after something."""
-        name = body["metadata"]["name"]
         if plural == "namespaces":
-            for inner, space, other in list(self.cluster._objects):
-                if space == name and (inner, space, other) in self.cluster._objects:
-                    kind = next(kind for kind in INSIDE if kind.plural == inner)
-                    self.cluster.remove(kind, space, other)
+            self.cluster.empty(body["metadata"]["name"])
         if plural == "streamjobs":
             self.cluster.collect(body["metadata"]["uid"])
 
