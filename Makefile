@@ -56,7 +56,7 @@ unit: install ## Tests that need no cluster
 
 .PHONY: programs
 programs: ## Helm and promtool for the tests, built if they are not on the PATH
-	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build kube
+	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build clients
 	@$(PYTHON) -m e2e.cluster build promtool
 
 .PHONY: e2e

@@ -55,7 +55,7 @@ def _add_views(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     enter.add_argument("machine", metavar="MACHINE")
     enter.add_argument("arguments", nargs=argparse.REMAINDER, metavar="COMMAND")
     building = commands.add_parser("build", help="build a module's programs, and print where")
-    building.add_argument("module", choices=[module.name for module in build.MODULES])
+    building.add_argument("module", choices=build.MODULES)
 
 
 def main(words: list[str]) -> int:

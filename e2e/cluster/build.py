@@ -5,13 +5,13 @@ so a small change of a module costs seconds.
 """
 
 import hashlib
-import os
 import shutil
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from e2e.cluster.compilers import Compiler
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.layout import KUBERNETES_VERSION, Paths
 from e2e.cluster.progress import Progress
@@ -59,6 +59,12 @@ KUBE = Module(
     ),
     flags=_version_flags(),
 )
+CLIENTS = Module(
+    name="kube",
+    packages=(("kubectl", "k8s.io/kubernetes/cmd/kubectl"), ("helm", "helm.sh/helm/v3/cmd/helm")),
+    flags=_version_flags(),
+)
+KIND = Module(name="kind", packages=(("kind", "sigs.k8s.io/kind"),))
 METRICS_SERVER = Module(
     name="metrics-server",
     packages=(("metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"),),
@@ -67,7 +73,15 @@ KWOK = Module(name="kwok", packages=(("kwok", "sigs.k8s.io/kwok/cmd/kwok"),))
 PROMTOOL = Module(
     name="promtool", packages=(("promtool", "github.com/prometheus/prometheus/cmd/promtool"),)
 )
-MODULES = (KUBE, METRICS_SERVER, KWOK, PROMTOOL)
+MODULES = {
+    "kube": KUBE,
+    "clients": CLIENTS,
+    "kind": KIND,
+    "metrics-server": METRICS_SERVER,
+    "kwok": KWOK,
+    "promtool": PROMTOOL,
+}
+"""By the name that a command has for each; kubectl and helm come from the module of all of Kubernetes."""
 
 
 def key(module: Module) -> str:
@@ -80,11 +94,17 @@ def key(module: Module) -> str:
     return f"{module.name}-{digest.hexdigest()[:12]}"
 
 
+def version(module: Module, path: str) -> str:
+    """Return the version at which a module has another one."""
+    lines = (SOURCES / module.name / "go.mod").read_text().splitlines()
+    return next(line.split()[-1] for line in lines if line.startswith(f"require {path} "))
+
+
 def directory(paths: Paths, module: Module) -> Path:
     return paths.cache / "bin" / key(module)
 
 
-def ensure(paths: Paths, module: Module, go: str, progress: Progress) -> Path:
+def ensure(paths: Paths, module: Module, go: Compiler, progress: Progress) -> Path:
     """Build a module's programs, unless they are there, and return their directory."""
     target = directory(paths, module)
     if target.is_dir():
@@ -101,14 +121,15 @@ def ensure(paths: Paths, module: Module, go: str, progress: Progress) -> Path:
     return target
 
 
-def _build(paths: Paths, module: Module, go: str, progress: Progress, output: list[str]) -> None:
+def _build(
+    paths: Paths, module: Module, go: Compiler, progress: Progress, output: list[str]
+) -> None:
     program = Path(output[0]).name
     progress.say(f"Building {program} (minutes the first time, later seconds) ...")
-    command = [go, "build", "-v", "-trimpath", "-ldflags", module.flags, "-o", *output]
+    options = ["-v", "-trimpath", "-ldflags", module.flags, "-o", *output]
     process = subprocess.Popen(
-        command,
-        cwd=SOURCES / module.name,
-        env=_environment(paths),
+        [*go.command(SOURCES / module.name, paths.cache), "build", *options],
+        env=go.environment(paths.cache),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -128,14 +149,3 @@ def _report(process: subprocess.Popen[str], program: str, progress: Progress) ->
             reported = time.monotonic()
             progress.say(f"  ... {program}: {len(lines)} packages downloaded or compiled")
     return lines
-
-
-def _environment(paths: Paths) -> dict[str, str]:
-    """A Go that is older than a module asks for may fetch the right one through the module proxy."""
-    return {
-        **os.environ,
-        "CGO_ENABLED": "0",
-        "GOCACHE": str(paths.cache / "go-build"),
-        "GOTOOLCHAIN": "auto",
-        "GOFLAGS": "-buildvcs=false",
-    }

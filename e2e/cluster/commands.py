@@ -37,10 +37,8 @@ class Context:
 def up(context: Context, arguments: Namespace) -> None:
     paths, progress = context.paths, context.progress
     with lock.exclusive(paths.lock, "up", progress):
-        record = records.load(paths)
-        runtime = None if record else requirements.find_runtime()
-        if (record and record.provider == records.KIND) or runtime:
-            kind.up(paths, arguments.nodes, runtime or "its runtime", progress)
+        if runtime := _kinds_runtime(paths):
+            kind.up(paths, arguments.nodes, runtime, progress)
         else:
             namespaces.up(paths, arguments.nodes, progress)
     progress.say(f"Use it: export KUBECONFIG={paths.kubeconfig}")
@@ -48,9 +46,10 @@ def up(context: Context, arguments: Namespace) -> None:
 
 def down(context: Context, arguments: Namespace) -> None:
     with lock.exclusive(context.paths.lock, "down", context.progress):
-        record = records.load(context.paths)
-        provider = kind if record and record.provider == records.KIND else namespaces
-        provider.down(context.paths, context.progress)
+        if runtime := _kinds_runtime(context.paths):
+            kind.down(context.paths, runtime, context.progress)
+        else:
+            namespaces.down(context.paths, context.progress)
 
 
 def show_status(context: Context, arguments: Namespace) -> None:
@@ -85,8 +84,8 @@ def load_image(context: Context, arguments: Namespace) -> None:
     record = records.require(context.paths)
     archives = [Path(archive).resolve() for archive in arguments.archives]
     with lock.exclusive(context.paths.lock, "load-image", context.progress):
-        if record.provider == records.KIND:
-            kind.load_images(context.paths, archives, context.progress)
+        if runtime := _kinds_runtime(context.paths):
+            kind.load_images(context.paths, archives, runtime, context.progress)
         else:
             targets = [
                 node for node in record.node_machines if machines.running(context.paths, node)
@@ -97,8 +96,8 @@ def load_image(context: Context, arguments: Namespace) -> None:
 def change_node(context: Context, arguments: Namespace) -> None:
     record = records.require(context.paths)
     with lock.exclusive(context.paths.lock, f"node {arguments.action}", context.progress):
-        if record.provider == records.KIND:
-            kind.change_node(arguments.node, arguments.action, context.progress)
+        if runtime := _kinds_runtime(context.paths):
+            kind.change_node(arguments.node, arguments.action, runtime, context.progress)
         else:
             node = _machine(record.node_machines, arguments.node)
             faults.change_node(context.paths, record, node, arguments.action, context.progress)
@@ -138,8 +137,8 @@ def enter(context: Context, arguments: Namespace) -> None:
 
 def build_module(context: Context, arguments: Namespace) -> None:
     """Build programs that `up` does not need, and print where they are."""
-    module = next(module for module in build.MODULES if module.name == arguments.module)
-    go = requirements.ensure_go(context.progress)
+    module = build.MODULES[arguments.module]
+    go = requirements.ensure_go(requirements.find_runtime(), context.progress)
     with lock.exclusive(context.paths.lock, "build", context.progress):
         print(build.ensure(context.paths, module, go, context.progress))
 
@@ -159,6 +158,19 @@ COMMANDS: dict[str, Callable[[Context, Namespace], None]] = {
     "enter": enter,
     "build": build_module,
 }
+
+
+def _kinds_runtime(paths: Paths) -> str | None:
+    """Return the runtime if kind has made the cluster, or is to make it: wherever a daemon answers."""
+    record = records.load(paths)
+    if record and record.provider != records.KIND:
+        return None
+    runtime = requirements.find_runtime()
+    if record and runtime is None:
+        raise ClusterError(
+            "kind made the cluster, and no container runtime answers: start Docker (or Podman, or nerdctl)."
+        )
+    return runtime
 
 
 def _machine(choices: tuple[Machine, ...], name: str) -> Machine:

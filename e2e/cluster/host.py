@@ -1,5 +1,6 @@
 """Running the host's commands, and waiting for what they started."""
 
+import platform
 import shlex
 import subprocess
 import time
@@ -9,6 +10,13 @@ from pathlib import Path
 from e2e.cluster.errors import ClusterError
 
 SHOWN_OUTPUT = 2000
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def architecture() -> str:
+    """Name this machine's architecture as Go and images do."""
+    machine = platform.machine()
+    return _ARCHITECTURES.get(machine, machine)
 
 
 def run(

@@ -3,20 +3,18 @@
 import hashlib
 import io
 import json
-import platform
 import shutil
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from e2e.cluster import machines, nodes
+from e2e.cluster import host, machines, nodes
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.host import run
 from e2e.cluster.layout import Machine, Paths
 from e2e.cluster.progress import Progress
 
 PAUSE_COMMAND = ("/busybox", "sleep", "2147483647")
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def write_archive(
@@ -25,7 +23,7 @@ def write_archive(
     """Write an image of one static program, in the form of `docker save`."""
     layer = _tar({program.name: program.read_bytes()}, mode=0o755)
     settings = {
-        "architecture": ARCHITECTURES.get(architecture, architecture),
+        "architecture": architecture,
         "os": "linux",
         "config": {"Entrypoint": list(command)},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
@@ -59,7 +57,7 @@ def load_pause(paths: Paths, node: Machine) -> None:
             name=nodes.PAUSE_IMAGE,
             program=Path(busybox),
             command=PAUSE_COMMAND,
-            architecture=platform.machine(),
+            architecture=host.architecture(),
         )
     load(paths, node, paths.pause_archive, digest(paths.pause_archive))
 

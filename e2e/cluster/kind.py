@@ -1,29 +1,26 @@
 """The cluster where there is a container runtime: made by kind, used in the same way.
 
-Only how it comes up differs. Untested where no daemon runs; what differs from kind's own defaults is
-one directory that all nodes share, so that volumes can be used from each (`local-shared`), and our own
-metrics-server.
+What differs from kind's own defaults is one directory that all nodes share, so that volumes can be used
+from each (`local-shared`), and a metrics-server.
 """
 
 import json
 import os
-import platform
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from e2e.cluster import build, images, records, requirements
 from e2e.cluster.errors import ClusterError
-from e2e.cluster.host import run
+from e2e.cluster.host import run, succeeds
 from e2e.cluster.layout import KIND_NAME, Paths
 from e2e.cluster.progress import Progress
 from e2e.cluster.records import Record
 
-VERSION = "v0.30.0"
 ADDONS = Path(__file__).with_name("kind-addons.yaml")
 SHARED = "/var/local/sluice-volumes"
-METRICS_IMAGE = "localhost/sluice-metrics-server:1"
-READY_TIMEOUT = "180s"
+TIMEOUT = "180s"
 STORAGE = ("--namespace", "local-path-storage")
 FAULTS = {
     "lose": ("kill",),
@@ -35,32 +32,52 @@ FAULTS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The program, which works with the runtime whose daemon answers."""
+
+    program: str
+    runtime: str
+
+    def run(self, *words: str, text: str | None = None) -> str:
+        environment = {**os.environ, "KIND_EXPERIMENTAL_PROVIDER": self.runtime}
+        return run([self.program, *words], text=text, environment=environment)
+
+    def nodes(self) -> list[str]:
+        """Return the names of the cluster's containers: none where there is no cluster."""
+        return self.run("get", "nodes", "--name", KIND_NAME).split()
+
+
 def up(paths: Paths, asked: int | None, runtime: str, progress: Progress) -> None:
-    """Have kind make the cluster, unless it has."""
-    go = requirements.ensure_go(progress)
-    program = _ensure_kind(paths, go, progress)
+    """Have kind make the cluster, unless it has; start what has been stopped of one."""
+    kind = _find(paths, runtime, progress)
     old = records.load(paths)
-    nodes = records.wanted_nodes(old.nodes if old else 0, asked)
-    if old and old.nodes != nodes:
+    size = records.wanted_nodes(old.nodes if old else 0, asked)
+    if old and old.nodes != size:
         raise ClusterError(f"kind cannot add nodes to a cluster of {old.nodes}: `down`, then `up`.")
-    if KIND_NAME in run([program, "get", "clusters"]).split():
-        if old:
-            progress.say("The cluster was up already.")
-            return
-        # Its making was interrupted, or its state is lost: nobody could use it.
-        run([program, "delete", "cluster", "--name", KIND_NAME])
-    kube = _clients(paths, go, progress)
-    metrics_server = build.ensure(paths, build.METRICS_SERVER, go, progress)
-    paths.volumes.mkdir(parents=True, exist_ok=True)
-    progress.say(f"Making a cluster of {nodes} nodes by kind on {runtime} ...")
-    creating = ["create", "cluster", "--name", KIND_NAME, "--wait", READY_TIMEOUT]
-    options = ["--kubeconfig", str(paths.kubeconfig), "--config", "-"]
-    run([program, *creating, *options], text=json.dumps(render(paths, nodes)))
-    record = Record(provider=records.KIND, nodes=nodes, kube=kube)
+    record = Record(provider=records.KIND, nodes=size, kube=_clients(paths, runtime, progress))
+    containers = kind.nodes()
+    if old and containers:
+        # A restart of the machine leaves them stopped.
+        run([runtime, "start", *containers])
+        _wait_usable(paths, record)
+        progress.say("The cluster was up already.")
+        return
+    # One that has no record was interrupted while it was made, or its state is lost: it cannot be used.
+    kind.run("delete", "cluster", "--name", KIND_NAME)
+    _make(paths, kind, record, progress)
+    _wait_usable(paths, record)
     records.save(paths, record)
-    _load_metrics_server(paths, metrics_server, program)
-    _apply_addons(paths, record)
     progress.say("The cluster is ready.")
+
+
+def _make(paths: Paths, kind: Kind, record: Record, progress: Progress) -> None:
+    paths.volumes.mkdir(parents=True, exist_ok=True)
+    progress.say(f"Making a cluster of {record.nodes} nodes by kind on {kind.runtime} ...")
+    creating = ["create", "cluster", "--name", KIND_NAME, "--wait", TIMEOUT]
+    options = ["--kubeconfig", str(paths.kubeconfig), "--config", "-"]
+    kind.run(*creating, *options, text=json.dumps(render(paths, record.nodes)))
+    _apply_addons(paths, record)
 
 
 def render(paths: Paths, nodes: int) -> dict[str, object]:
@@ -81,63 +98,60 @@ def node_name(name: str) -> str:
     return f"{KIND_NAME}-worker{'' if number == '1' else number}"
 
 
-def down(paths: Paths, progress: Progress) -> None:
-    go = requirements.ensure_go(progress)
-    run([_ensure_kind(paths, go, progress), "delete", "cluster", "--name", KIND_NAME])
-    shutil.rmtree(paths.state, ignore_errors=True)
-    progress.say("The cluster is removed.")
+def down(paths: Paths, runtime: str, progress: Progress) -> None:
+    """Remove the cluster, also one that was interrupted while it was made, and its volumes."""
+    kind = _find(paths, runtime, progress)
+    # What pods wrote belongs to their users, which only root in a node can remove.
+    inside = [runtime, "exec", f"{KIND_NAME}-control-plane"]
+    succeeds([*inside, "find", SHARED, "-mindepth", "1", "-delete"])
+    kind.run("delete", "cluster", "--name", KIND_NAME)
+    if paths.state.exists():
+        shutil.rmtree(paths.state)
+    progress.say("The cluster is removed; what was built stays in the cache.")
 
 
-def load_images(paths: Paths, archives: list[Path], progress: Progress) -> None:
-    program = _ensure_kind(paths, requirements.ensure_go(progress), progress)
+def load_images(paths: Paths, archives: list[Path], runtime: str, progress: Progress) -> None:
+    """Load each archive into all nodes, unless they have that content."""
+    kind = _find(paths, runtime, progress)
     for archive in archives:
+        mark = paths.state / "images" / images.digest(archive)
+        if mark.exists():
+            progress.say(f"The nodes have {archive.name}")
+            continue
         progress.say(f"Loading {archive.name} ...")
-        run([program, "load", "image-archive", str(archive), "--name", KIND_NAME])
+        kind.run("load", "image-archive", str(archive), "--name", KIND_NAME)
+        mark.parent.mkdir(exist_ok=True)
+        mark.write_text(f"{archive}\n")
 
 
-def change_node(name: str, action: str, progress: Progress) -> None:
+def change_node(name: str, action: str, runtime: str, progress: Progress) -> None:
     """Do to a node's container what the other kind of cluster does to a machine."""
-    runtime = requirements.find_runtime() or "docker"
     run([runtime, *FAULTS[action], node_name(name)])
     progress.say(f"{name}: {action} is done")
 
 
-def _ensure_kind(paths: Paths, go: str, progress: Progress) -> str:
-    """Return kind's path; the runtime it uses is the one whose daemon answers."""
-    os.environ.setdefault("KIND_EXPERIMENTAL_PROVIDER", requirements.find_runtime() or "docker")
-    directory = paths.cache / "bin" / f"kind-{VERSION}"
-    found = shutil.which("kind") or shutil.which("kind", path=str(directory))
-    if found:
-        return found
-    progress.say(f"Installing kind {VERSION} ...")
-    environment = {**os.environ, "GOBIN": str(directory), "GOTOOLCHAIN": "auto"}
-    run([go, "install", f"sigs.k8s.io/kind@{VERSION}"], environment=environment)
-    return str(directory / "kind")
+def _find(paths: Paths, runtime: str, progress: Progress) -> Kind:
+    """Take the kind on the PATH, else build it."""
+    found = shutil.which("kind")
+    if found is None:
+        go = requirements.ensure_go(runtime, progress)
+        found = str(build.ensure(paths, build.KIND, go, progress) / "kind")
+    return Kind(found, runtime)
 
 
-def _clients(paths: Paths, go: str, progress: Progress) -> str:
+def _clients(paths: Paths, runtime: str, progress: Progress) -> str:
     """Return the directory of kubectl and helm, which is empty for those on the PATH."""
     if shutil.which("kubectl") and shutil.which("helm"):
         return ""
-    return str(build.ensure(paths, build.KUBE, go, progress))
-
-
-def _load_metrics_server(paths: Paths, programs: Path, program: str) -> None:
-    archive = paths.state / "metrics-server.tar"
-    images.write_archive(
-        archive,
-        name=METRICS_IMAGE,
-        program=programs / "metrics-server",
-        command=("/metrics-server",),
-        architecture=platform.machine(),
-    )
-    run([program, "load", "image-archive", str(archive), "--name", KIND_NAME])
+    go = requirements.ensure_go(runtime, progress)
+    return str(build.ensure(paths, build.CLIENTS, go, progress))
 
 
 def _apply_addons(paths: Paths, record: Record) -> None:
     """Let kind's own provisioner make volumes in the directory that all nodes share."""
-    client = [records.client(record, "kubectl"), "--kubeconfig", str(paths.kubeconfig)]
-    manifest = Template(ADDONS.read_text()).substitute(METRICS_IMAGE=METRICS_IMAGE)
+    client = _client(paths, record)
+    version = build.version(build.METRICS_SERVER, "sigs.k8s.io/metrics-server")
+    manifest = Template(ADDONS.read_text()).substitute(METRICS_SERVER_VERSION=version)
     run([*client, "apply", "-f", "-"], text=manifest)
     setting = {"data": {"config.json": json.dumps({"sharedFileSystemPath": SHARED})}}
     patch = ["patch", "configmap", "local-path-config", "--patch", json.dumps(setting)]
@@ -145,3 +159,22 @@ def _apply_addons(paths: Paths, record: Record) -> None:
     run([*client, *STORAGE, "rollout", "restart", "deployment/local-path-provisioner"])
     default = "storageclass.kubernetes.io/is-default-class"
     run([*client, "annotate", "storageclass", "standard", "--overwrite", f"{default}=false"])
+
+
+def _wait_usable(paths: Paths, record: Record) -> None:
+    """Wait until nodes, volumes, names and the metrics API answer."""
+    client = [*_client(paths, record), f"--request-timeout={TIMEOUT}"]
+    waiting = ["wait", f"--timeout={TIMEOUT}"]
+    run([*client, *waiting, "--for=condition=Ready", "nodes", "--all"])
+    for namespace, deployment in (
+        ("local-path-storage", "local-path-provisioner"),
+        ("kube-system", "coredns"),
+        ("kube-system", "metrics-server"),
+    ):
+        status = ["rollout", "status", f"deployment/{deployment}", f"--timeout={TIMEOUT}"]
+        run([*client, "--namespace", namespace, *status])
+    run([*client, *waiting, "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io"])
+
+
+def _client(paths: Paths, record: Record) -> list[str]:
+    return [records.client(record, "kubectl"), "--kubeconfig", str(paths.kubeconfig)]

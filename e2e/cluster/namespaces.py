@@ -39,7 +39,7 @@ ADDONS = Path(__file__).with_name("addons.yaml")
 def up(paths: Paths, asked: int | None, progress: Progress) -> None:
     """Bring up the cluster, or what is missing of it, and wait until it is really usable."""
     requirements.ensure_packages(progress)
-    go = requirements.ensure_go(progress)
+    go = requirements.ensure_go(None, progress)
     kube = build.ensure(paths, build.KUBE, go, progress)
     metrics_server = build.ensure(paths, build.METRICS_SERVER, go, progress)
     old = _remaining(paths, kube, metrics_server, progress)

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from e2e.cluster.compilers import Compiler, ContainerGo, HostGo
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.host import run, succeeds
 from e2e.cluster.layout import CNI_PLUGINS
@@ -74,15 +75,17 @@ def install(packages: list[str], progress: Progress) -> None:
     run(["apt-get", "install", *options, *packages], environment=environment)
 
 
-def ensure_go(progress: Progress) -> str:
-    """Return the path of a Go compiler that can build the modules."""
+def ensure_go(runtime: str | None, progress: Progress) -> Compiler:
+    """Return a Go that can build the modules: this machine's, one in a container, or one that is installed for it."""
     go = shutil.which("go", path=f"{os.environ.get('PATH', '')}:{GO_DIRECTORY}")
     if go and parse_go(run([go, "version"])) >= FIRST_SELF_UPDATING_GO:
-        return go
+        return HostGo(go)
+    if runtime:
+        return ContainerGo(runtime)
     offered = run(["apt-cache", "policy", "golang-go"]) if shutil.which("apt-cache") else ""
     if os.geteuid() == 0 and parse_candidate(offered) >= FIRST_SELF_UPDATING_GO:
         install(["golang-go"], progress)
-        return "/usr/bin/go"
+        return HostGo("/usr/bin/go")
     raise ClusterError(
         f"Go 1.21 or newer is needed to build Kubernetes; {go or 'none'} was found, and apt offers "
         f"none. Install it from https://go.dev/dl to {GO_DIRECTORY.parent}, or put it on the PATH."

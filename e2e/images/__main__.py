@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from e2e.cluster import layout
 from e2e.images.builders import Builder, choose_builder
 from e2e.images.host_settings import build_secrets
 from e2e.images.progress import CommandFailed, Progress
@@ -16,7 +17,7 @@ from e2e.images.recipes import RECIPES, ROOT, Recipe
 def main() -> int:
     """Build, then load; the exit status is that of the first thing that failed."""
     options = _options()
-    cache = Path(os.environ.get("SLUICE_CACHE", "/var/cache/sluice")) / "images"
+    cache = layout.paths_from(os.environ, is_root=os.geteuid() == 0).cache / "images"
     cache.mkdir(parents=True, exist_ok=True)
     progress = Progress()
     try:

@@ -35,6 +35,8 @@ class Docker:
 
     def prepare(self, progress: Progress) -> None:
         os.environ["DOCKER_BUILDKIT"] = "1"
+        # An archive with a second manifest, that of the attestation, is not loaded by every containerd.
+        os.environ["BUILDX_NO_DEFAULT_ATTESTATIONS"] = "1"
 
     def build(self, recipe: Recipe, secrets: Mapping[str, Path]) -> Sequence[str]:
         return ["docker", "build", "--progress=plain", *_build_options(recipe, self.base, secrets)]

@@ -29,7 +29,7 @@ def test_changed_flags_are_another_build() -> None:
     assert build.key(replace(build.KUBE, flags="")) != build.key(build.KUBE)
 
 
-@pytest.mark.parametrize("module", build.MODULES, ids=lambda module: str(module.name))
+@pytest.mark.parametrize("module", build.MODULES.values(), ids=build.MODULES)
 def test_every_module_pins_its_versions(module: build.Module) -> None:
     assert (build.SOURCES / module.name / "go.mod").exists()
     assert (build.SOURCES / module.name / "go.sum").exists()

@@ -18,7 +18,7 @@ def write(directory: Path, name: str = "archive.tar") -> Path:
         name="localhost/one:1",
         program=program,
         command=("/busybox",),
-        architecture="x86_64",
+        architecture="amd64",
     )
     return target
 

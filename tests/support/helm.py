@@ -21,8 +21,8 @@ HOME = "sluice-system"
 def find_helm() -> str | None:
     """Where helm is, if it is anywhere."""
     paths = layout.paths_from(os.environ, is_root=os.geteuid() == 0)
-    built = build.directory(paths, build.KUBE) / "helm"
-    return str(built) if built.exists() else shutil.which("helm")
+    built = (build.directory(paths, module) / "helm" for module in (build.CLIENTS, build.KUBE))
+    return next((str(helm) for helm in built if helm.exists()), None) or shutil.which("helm")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,178 @@
+"""Rules of the cluster that kind makes, with programs that only note what they are asked."""
+
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from e2e.cluster import build, kind, records
+from e2e.cluster.errors import ClusterError
+from e2e.cluster.layout import Paths
+from e2e.cluster.progress import Progress
+
+_PROGRAM = """#!/bin/sh
+/bin/cat > /dev/null
+echo "${0##*/} $*" >> "$NOTES"
+case "${0##*/} $*" in
+  "kind get nodes"*) /bin/cat "$CONTAINERS" ;;
+  "kind create"*) test ! -e "$FAILING" || exit 1; echo sluice-worker > "$CONTAINERS" ;;
+  "kind delete"*) : > "$CONTAINERS" ;;
+esac
+"""
+NODES = "sluice-control-plane\nsluice-worker\n"
+
+
+def install(directory: Path, name: str) -> None:
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_text(_PROGRAM)
+    (directory / name).chmod(stat.S_IRWXU)
+
+
+class Host:
+    """A machine with kind, kubectl, helm and Docker, each of which notes its words."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.paths = Paths(state=directory / "state", cache=directory / "cache")
+        self.containers, self.failing = directory / "containers", directory / "failing"
+        self._notes = directory / "notes"
+        self._notes.touch()
+        self.containers.touch()
+        self.programs = directory / "bin"
+        for name in ("kind", "kubectl", "helm", "docker"):
+            install(self.programs, name)
+        monkeypatch.setenv("PATH", str(self.programs))
+        monkeypatch.setenv("NOTES", str(self._notes))
+        monkeypatch.setenv("CONTAINERS", str(self.containers))
+        monkeypatch.setenv("FAILING", str(self.failing))
+
+    def up(self) -> Sequence[str]:
+        """Bring it up; what the programs were asked for that."""
+        return self._asked(lambda: kind.up(self.paths, None, "docker", Progress()))
+
+    def down(self) -> Sequence[str]:
+        return self._asked(lambda: kind.down(self.paths, "docker", Progress()))
+
+    def load(self, archive: Path) -> Sequence[str]:
+        return self._asked(lambda: kind.load_images(self.paths, [archive], "docker", Progress()))
+
+    def _asked(self, act: Callable[[], None]) -> Sequence[str]:
+        before = len(self._notes.read_text().splitlines())
+        act()
+        return self._notes.read_text().splitlines()[before:]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    return Host(tmp_path, monkeypatch)
+
+
+def first(notes: Sequence[str], start: str) -> int:
+    return next(at for at, note in enumerate(notes) if note.startswith(start))
+
+
+def test_a_cluster_that_is_up_is_not_made_again_and_what_was_stopped_of_it_starts(
+    host: Host,
+) -> None:
+    host.up()
+    host.containers.write_text(NODES)
+
+    again = host.up()
+
+    assert "docker start sluice-control-plane sluice-worker" in again
+    assert not [note for note in again if note.startswith(("kind create", "kind delete"))]
+
+
+def test_a_cluster_that_was_interrupted_while_it_was_made_is_made_anew(host: Host) -> None:
+    host.failing.touch()
+    with pytest.raises(ClusterError, match="kind create cluster"):
+        host.up()
+    host.failing.unlink()
+    host.containers.write_text(NODES)
+
+    notes = host.up()
+
+    assert first(notes, "kind delete cluster --name sluice") < first(notes, "kind create cluster")
+    assert records.load(host.paths) is not None
+
+
+def test_a_cluster_is_ready_when_volumes_names_and_the_metrics_api_are(host: Host) -> None:
+    notes = host.up()
+
+    made = first(notes, "kind create cluster")
+    waits = [note for note in notes[made:] if " wait " in note or " rollout status " in note]
+    wanted = ("nodes", "local-path-provisioner", "coredns", "metrics-server", "metrics.k8s.io")
+    assert all(any(name in note for note in waits) for name in wanted)
+
+
+def test_what_pods_wrote_is_removed_by_root_in_a_node_before_the_node_goes(host: Host) -> None:
+    host.up()
+
+    notes = host.down()
+
+    emptied = first(
+        notes, f"docker exec sluice-control-plane find {kind.SHARED} -mindepth 1 -delete"
+    )
+    assert emptied < first(notes, "kind delete cluster")
+    assert not host.paths.state.exists()
+
+
+def test_the_nodes_are_given_an_image_once_and_a_new_cluster_again(host: Host) -> None:
+    archive = host.paths.cache / "spark.tar"
+    archive.parent.mkdir()
+    archive.write_bytes(b"an image")
+    host.up()
+
+    loads = [f"kind load image-archive {archive} --name sluice"]
+    assert host.load(archive) == loads
+    assert host.load(archive) == []
+    archive.write_bytes(b"another image")
+    assert host.load(archive) == loads
+    host.down()
+    host.up()
+    assert host.load(archive) == loads
+
+
+def test_a_cluster_of_kind_does_not_grow_and_the_message_says_what_to_do(host: Host) -> None:
+    host.up()
+
+    with pytest.raises(ClusterError, match="cluster of 2: `down`, then `up`"):
+        kind.up(host.paths, 3, "docker", Progress())
+
+
+def test_all_nodes_share_the_directory_of_the_volumes(host: Host) -> None:
+    described = kind.render(host.paths, 2)
+
+    nodes = described["nodes"]
+    assert isinstance(nodes, list)
+    mount = {"hostPath": str(host.paths.volumes), "containerPath": kind.SHARED}
+    assert [node["role"] for node in nodes] == ["control-plane", "worker", "worker"]
+    assert all(node["extraMounts"] == [mount] for node in nodes)
+
+
+@pytest.mark.parametrize(
+    ("name", "container"), [("node-1", "sluice-worker"), ("node-2", "sluice-worker2")]
+)
+def test_a_node_has_the_name_that_kind_gives_it(name: str, container: str) -> None:
+    assert kind.node_name(name) == container
+
+
+def test_programs_that_are_missing_are_built_and_used(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "built"
+
+    def ensure(paths: Paths, module: build.Module, go: object, progress: Progress) -> Path:
+        for program, _ in module.packages:
+            install(made, program)
+        return made
+
+    monkeypatch.setattr(build, "ensure", ensure)
+    for name in ("kind", "helm"):
+        (host.programs / name).unlink()
+
+    host.up()
+
+    assert sorted(path.name for path in made.iterdir()) == ["helm", "kind", "kubectl"]
+    record = records.require(host.paths)
+    assert records.client(record, "kubectl") == str(made / "kubectl")
