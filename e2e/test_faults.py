@@ -13,6 +13,7 @@ import pytest
 
 from bench import report
 from bench.report import Result
+from e2e.cluster import layout, records
 from e2e.faults import campaign, clock, disk, field, result
 from e2e.faults.catalogue import FAULTS, LEASE_SECONDS
 from e2e.faults.field import Field
@@ -48,6 +49,11 @@ SHORT = (
 @pytest.fixture
 def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> Iterator[Field]:
     """A job on a machine of its own."""
+    paths = layout.paths_from(os.environ, is_root=os.geteuid() == 0)
+    if records.require(paths).provider == records.KIND:
+        pytest.skip(
+            "faults are done to the host's processes and programs, and kind has its own in containers"
+        )
     for end in ("in", "out"):
         load.create_topic(f"{NAME}-{end}")
     kafka = cluster.list("Pod", namespace, "app=kafka")[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sluice.errors import ClusterUnavailable
 from sluice.manifests.children import children
 from sluice.ports import (
     CLAIMS,
@@ -141,13 +142,15 @@ def _with_a_good_spec_to_read() -> Json:
 async def _a_profiles_life(
     operator: Operator, cluster: MemoryCluster, namespaces: tuple[str, ...]
 ) -> None:
-    """Make a copy, end it because its job is gone; make another, and find it without its profile."""
+    """Make a copy in two tries, end it because its job is gone; make another, and find it without its profile."""
     places = list(namespaces[1:])
     for name in ("first", "second"):
         profile = profile_resource(name, executors=[1], namespaces=places, job="profiled")
         operator.job_changed(cluster.put(STREAM_JOBS, _with_all_that_is_copied()))
+        if name == "first":
+            cluster.refuse("create", STREAM_JOBS, ClusterUnavailable("away"))
         operator.profile_changed(cluster.put(STREAM_PROFILES, profile))
-        await asyncio.sleep(5)
+        await asyncio.sleep(60)
         space = places[0] if places else f"{name}-x1-0123u"
         copy = cluster.stored(STREAM_JOBS, "profiled", space)
         assert copy is not None
