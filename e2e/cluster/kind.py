@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from e2e.cluster import build, images, records, requirements
+from e2e.cluster import build, host, images, records, requirements
 from e2e.cluster.errors import ClusterError
-from e2e.cluster.host import run, succeeds
+from e2e.cluster.host import run
 from e2e.cluster.layout import KIND_NAME, Paths
 from e2e.cluster.progress import Progress
 from e2e.cluster.records import Record
 
 ADDONS = Path(__file__).with_name("kind-addons.yaml")
 SHARED = "/var/local/sluice-volumes"
-TIMEOUT = "180s"
+SECONDS = 180
 STORAGE = ("--namespace", "local-path-storage")
 FAULTS = {
     "lose": ("kill",),
@@ -74,7 +74,7 @@ def up(paths: Paths, asked: int | None, runtime: str, progress: Progress) -> Non
 def _make(paths: Paths, kind: Kind, record: Record, progress: Progress) -> None:
     paths.volumes.mkdir(parents=True, exist_ok=True)
     progress.say(f"Making a cluster of {record.nodes} nodes by kind on {kind.runtime} ...")
-    creating = ["create", "cluster", "--name", KIND_NAME, "--wait", TIMEOUT]
+    creating = ["create", "cluster", "--name", KIND_NAME, "--wait", f"{SECONDS}s"]
     options = ["--kubeconfig", str(paths.kubeconfig), "--config", "-"]
     kind.run(*creating, *options, text=json.dumps(render(paths, record.nodes)))
     _apply_addons(paths, record)
@@ -103,7 +103,7 @@ def down(paths: Paths, runtime: str, progress: Progress) -> None:
     kind = _find(paths, runtime, progress)
     # What pods wrote belongs to their users, which only root in a node can remove.
     inside = [runtime, "exec", f"{KIND_NAME}-control-plane"]
-    succeeds([*inside, "find", SHARED, "-mindepth", "1", "-delete"])
+    host.succeeds([*inside, "find", SHARED, "-mindepth", "1", "-delete"])
     kind.run("delete", "cluster", "--name", KIND_NAME)
     if paths.state.exists():
         shutil.rmtree(paths.state)
@@ -163,17 +163,25 @@ def _apply_addons(paths: Paths, record: Record) -> None:
 
 def _wait_usable(paths: Paths, record: Record) -> None:
     """Wait until nodes, volumes, names and the metrics API answer."""
-    client = [*_client(paths, record), f"--request-timeout={TIMEOUT}"]
-    waiting = ["wait", f"--timeout={TIMEOUT}"]
+    client = _client(paths, record)
+
+    def wait_until_answered(path: str, what: str) -> None:
+        asking = [*client, "get", "--raw", path]
+        host.wait_until(lambda: host.succeeds(asking), what, seconds=SECONDS, interval=0.5)
+
+    # Before, rights are not known yet: everything is forbidden to everybody.
+    wait_until_answered("/readyz", "the API server should be ready")
+    waiting = ["wait", f"--timeout={SECONDS}s"]
     run([*client, *waiting, "--for=condition=Ready", "nodes", "--all"])
     for namespace, deployment in (
         ("local-path-storage", "local-path-provisioner"),
         ("kube-system", "coredns"),
         ("kube-system", "metrics-server"),
     ):
-        status = ["rollout", "status", f"deployment/{deployment}", f"--timeout={TIMEOUT}"]
+        status = ["rollout", "status", f"deployment/{deployment}", f"--timeout={SECONDS}s"]
         run([*client, "--namespace", namespace, *status])
-    run([*client, *waiting, "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io"])
+    # An answer by way of a Service and a pod, where conditions may still be those of before a restart.
+    wait_until_answered("/apis/metrics.k8s.io/v1beta1/nodes", "the metrics API should answer")
 
 
 def _client(paths: Paths, record: Record) -> list[str]:

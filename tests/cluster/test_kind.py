@@ -15,6 +15,7 @@ _PROGRAM = """#!/bin/sh
 /bin/cat > /dev/null
 echo "${0##*/} $*" >> "$NOTES"
 case "${0##*/} $*" in
+  *"--raw /readyz") test ! -s "$WAITING" || { : > "$WAITING"; exit 1; } ;;
   "kind get nodes"*) /bin/cat "$CONTAINERS" ;;
   "kind create"*) test ! -e "$FAILING" || exit 1; echo sluice-worker > "$CONTAINERS" ;;
   "kind delete"*) : > "$CONTAINERS" ;;
@@ -35,6 +36,7 @@ class Host:
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.paths = Paths(state=directory / "state", cache=directory / "cache")
         self.containers, self.failing = directory / "containers", directory / "failing"
+        self.waiting = directory / "waiting"
         self._notes = directory / "notes"
         self._notes.touch()
         self.containers.touch()
@@ -45,6 +47,7 @@ class Host:
         monkeypatch.setenv("NOTES", str(self._notes))
         monkeypatch.setenv("CONTAINERS", str(self.containers))
         monkeypatch.setenv("FAILING", str(self.failing))
+        monkeypatch.setenv("WAITING", str(self.waiting))
 
     def up(self) -> Sequence[str]:
         """Bring it up; what the programs were asked for that."""
@@ -100,9 +103,22 @@ def test_a_cluster_is_ready_when_volumes_names_and_the_metrics_api_are(host: Hos
     notes = host.up()
 
     made = first(notes, "kind create cluster")
-    waits = [note for note in notes[made:] if " wait " in note or " rollout status " in note]
-    wanted = ("nodes", "local-path-provisioner", "coredns", "metrics-server", "metrics.k8s.io")
+    words = ("wait", "rollout", "get")
+    waits = [note for note in notes[made:] if set(words) & set(note.split())]
+    wanted = ("readyz", "nodes", "local-path-provisioner", "coredns", "metrics.k8s.io")
     assert all(any(name in note for note in waits) for name in wanted)
+
+
+def test_nothing_is_asked_of_an_api_server_that_does_not_know_the_rights_yet(host: Host) -> None:
+    host.up()
+    host.containers.write_text(NODES)
+    host.waiting.write_text("once")
+
+    notes = host.up()
+
+    asked = [at for at, note in enumerate(notes) if note.endswith("get --raw /readyz")]
+    assert len(asked) == 2
+    assert asked[-1] < first(notes, f"kubectl --kubeconfig {host.paths.kubeconfig} wait")
 
 
 def test_what_pods_wrote_is_removed_by_root_in_a_node_before_the_node_goes(host: Host) -> None:
