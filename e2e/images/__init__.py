@@ -1,7 +1,7 @@
 """Builds the container images of the product, the demo and the tests, and hands them to the local cluster.
 
-`python3 -m e2e.images [NAME...]` needs only the standard library. Docker builds where its daemon answers,
-else buildah from a base that debootstrap makes; the recipes are the same. What was built is kept as archives
+`python3 -m e2e.images [NAME...]` needs only the standard library. Docker, Podman or nerdctl builds where it
+answers, else buildah from a base that debootstrap makes; the recipes are the same. What was built is kept as archives
 under $SLUICE_CACHE/images, named by a hash of all that went in.
 """
 

@@ -1,12 +1,14 @@
-"""Docker and buildah, both of which build a recipe into an archive that `docker load` and containerd can read."""
+"""Container runtimes and buildah, which build a recipe into an archive that `docker load` and containerd can read."""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from e2e.cluster.requirements import find_runtime
 from e2e.images import debian
 from e2e.images.progress import CommandFailed, Progress
 from e2e.images.recipes import Recipe, image_reference
@@ -15,8 +17,9 @@ from e2e.images.recipes import Recipe, image_reference
 class Builder(Protocol):
     """Makes archives of images."""
 
-    base: str
-    """The image that all recipes start from: a part of every key."""
+    @property
+    def base(self) -> str:
+        """The image that all recipes start from: a part of every key."""
 
     def prepare(self, progress: Progress) -> None:
         """Install and make what the first build needs."""
@@ -28,21 +31,24 @@ class Builder(Protocol):
         """Give the command that writes the image to an archive."""
 
 
-class Docker:
-    """The Docker daemon, with BuildKit for the secrets."""
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Docker, or what takes the same words: Podman, nerdctl."""
 
-    base = "python:3.11-slim-bookworm"
+    program: str
+    base: str = "docker.io/library/python:3.11-slim-bookworm"
 
     def prepare(self, progress: Progress) -> None:
-        os.environ["DOCKER_BUILDKIT"] = "1"
+        # Docker's older client takes secrets only so; and it is to tell its steps line by line.
+        os.environ |= {"DOCKER_BUILDKIT": "1", "BUILDKIT_PROGRESS": "plain"}
         # An archive with a second manifest, that of the attestation, is not loaded by every containerd.
         os.environ["BUILDX_NO_DEFAULT_ATTESTATIONS"] = "1"
 
     def build(self, recipe: Recipe, secrets: Mapping[str, Path]) -> Sequence[str]:
-        return ["docker", "build", "--progress=plain", *_build_options(recipe, self.base, secrets)]
+        return [self.program, "build", *_build_options(recipe, self.base, secrets)]
 
     def save(self, recipe: Recipe, archive: Path) -> Sequence[str]:
-        return ["docker", "save", "--output", str(archive), image_reference(recipe.name)]
+        return [self.program, "save", "--output", str(archive), image_reference(recipe.name)]
 
 
 class Buildah:
@@ -67,12 +73,9 @@ class Buildah:
 
 
 def choose_builder(cache: Path) -> Builder:
-    """Take Docker if its daemon answers. The exit status tells: without a daemon `docker version` prints a line too."""
-    if shutil.which("docker"):
-        command = ["docker", "version", "--format", "{{.Server.Version}}"]
-        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-            return Docker()
-    return Buildah(cache)
+    """Take the runtime whose daemon answers, by which kind makes the cluster too."""
+    runtime = find_runtime()
+    return Runtime(runtime) if runtime else Buildah(cache)
 
 
 def install_missing(packages: Mapping[str, str], progress: Progress) -> None:
@@ -82,8 +85,9 @@ def install_missing(packages: Mapping[str, str], progress: Progress) -> None:
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise CommandFailed(
-            f"Without a Docker daemon the images are built by {', '.join(packages)}, of which {', '.join(missing)}"
-            " is not installed here: start Docker, or install it (as root on Debian this is done for you)."
+            f"Without Docker, Podman or nerdctl the images are built by {', '.join(packages)}, of which"
+            f" {', '.join(missing)} is not installed here: start Docker, or install it (as root on Debian this is done"
+            " for you)."
         )
     progress.say(f"installing {' '.join(missing)} by apt")
     for command in (["apt-get", "update"], ["apt-get", "install", "--yes", *missing]):
