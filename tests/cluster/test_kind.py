@@ -1,12 +1,14 @@
 """Rules of the cluster that kind makes, with programs that only note what they are asked."""
 
 import stat
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from e2e.cluster import build, kind, records
+from e2e.cluster import build, commands, kind, records, requirements
+from e2e.cluster.commands import Context
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.layout import Paths
 from e2e.cluster.progress import Progress
@@ -51,15 +53,15 @@ class Host:
 
     def up(self) -> Sequence[str]:
         """Bring it up; what the programs were asked for that."""
-        return self._asked(lambda: kind.up(self.paths, None, "docker", Progress()))
+        return self.asked(lambda: kind.up(self.paths, None, "docker", Progress()))
 
     def down(self) -> Sequence[str]:
-        return self._asked(lambda: kind.down(self.paths, "docker", Progress()))
+        return self.asked(lambda: kind.down(self.paths, "docker", Progress()))
 
     def load(self, archive: Path) -> Sequence[str]:
-        return self._asked(lambda: kind.load_images(self.paths, [archive], "docker", Progress()))
+        return self.asked(lambda: kind.load_images(self.paths, [archive], "docker", Progress()))
 
-    def _asked(self, act: Callable[[], None]) -> Sequence[str]:
+    def asked(self, act: Callable[[], None]) -> Sequence[str]:
         before = len(self._notes.read_text().splitlines())
         act()
         return self._notes.read_text().splitlines()[before:]
@@ -97,6 +99,22 @@ def test_a_cluster_that_was_interrupted_while_it_was_made_is_made_anew(host: Hos
 
     assert first(notes, "kind delete cluster --name sluice") < first(notes, "kind create cluster")
     assert records.load(host.paths) is not None
+
+
+def test_a_cluster_that_was_interrupted_while_it_was_made_is_removed(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requirements, "find_runtime", lambda: "docker")
+    host.failing.touch()
+    with pytest.raises(ClusterError, match="kind create cluster"):
+        host.up()
+
+    notes = host.asked(
+        lambda: commands.down(Context(paths=host.paths, progress=Progress()), Namespace())
+    )
+
+    assert "kind delete cluster --name sluice" in notes
+    assert not host.paths.state.exists()
 
 
 def test_a_cluster_is_ready_when_volumes_names_and_the_metrics_api_are(host: Host) -> None:
