@@ -14,7 +14,6 @@ from sluice.core.foreseen import Foreseen
 from sluice.core.learning.remembering import memory_of
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.watching import Watcher
-from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
@@ -197,7 +196,7 @@ class Course:
         if models.capacity.slots.cores != slots.cores:
             self.watcher.experience = self.watcher.experience.of_other(slots)
         elif models.capacity.slots != slots:
-            capacity = CapacityModel(slots=slots, points=models.capacity.points)
+            capacity = replace(models.capacity, slots=slots)
             self.watcher.experience = replace(
                 self.watcher.experience, models=replace(models, capacity=capacity)
             )

@@ -14,6 +14,7 @@ from sluice.core.foreseen import Foreseen
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
+from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.rescaling import Path
 from sluice.core.observations import AgentReport
 from sluice.core.profiling.keys import running_key
@@ -76,10 +77,14 @@ def test_bounds_and_promises_are_those_of_now_also_while_no_agent_tells_anything
 
 def test_the_partitions_of_a_state_count_while_its_query_does() -> None:
     seen = course()
+    experience = seen.watcher.experience
+    model = CapacityModel(points=((2, 90.0),), floors=((1, 50.0),))
+    seen.watcher.experience = replace(experience, models=replace(experience.models, capacity=model))
     main, ended = query(state_partitions=4), query(name="old", state_partitions=200, active=False)
     for queries, tasks in (((main, ended), 4), ((ended,), 200)):
         seen.hear(job(), report(*queries))
-        assert seen.watcher.experience.models.capacity.slots.tasks == tasks
+        learned = seen.watcher.experience.models.capacity
+        assert learned == replace(model, slots=replace(model.slots, tasks=tasks))
 
 
 def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:

@@ -24,7 +24,6 @@ from sluice.core.deciding.situation import (
     Situation,
     Wish,
 )
-from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.series import Measured, NoData
 
@@ -159,7 +158,11 @@ def compacted_models(models: Models) -> Models:
         for cause, learned in models.downtimes.causes.items()
     }
     return Models(
-        capacity=CapacityModel(slots=capacity.slots, points=_capacities(points)),
+        capacity=replace(
+            capacity,
+            points=_capacities(points),
+            floors=tuple((executors, rounded(rate)) for executors, rate in capacity.floors),
+        ),
         latency=LatencyModel(
             profiled=tuple(_latencies(latency.profiled)),
             observed=tuple(_latencies(latency.observed)),

@@ -6,6 +6,8 @@ during their fixed overhead. With a trigger that never waits a job looks busy at
 tell. It is a guess for the first minutes, with the wide range of a single measurement. A job that has had no rows yet
 needs no capacity.
 
+What so many executors were seen to process is known of other numbers, too: they do that much at least.
+
 A job that works for minutes on one batch, of all that has waited, processes nothing meanwhile. What it could do then is
 at most all those rows in the time that they have taken so far, which is the less the longer that lasts. Of its very
 first batch, or of the first one of a new driver, nobody knows the rows. As long as tasks of it wait for a core, it gets
@@ -48,7 +50,8 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
     rate = situation.observed.processing
     if isinstance(rate, NoData):
         return rate
-    used = 1.0 if _is_saturated(situation, rate, calm) else busy_share(situation)
+    is_behind = backlog(situation, rate, calm) > 0
+    used = 1.0 if is_behind and _is_working(situation) else busy_share(situation)
     if not isinstance(used, NoData) and used < LEAST_USE:
         # What is taken for overhead is all that it does; with all of it the capacity is underestimated at worst.
         used = situation.observed.busy
@@ -58,8 +61,11 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
         rate, used = _most_in_flight(situation), 1.0
     if not (used >= LEAST_USE and rate > 0 and situation.running > 0):
         return NoData("the job works too little to say what it could do")
-    unmeasured = replace(situation.models.capacity, points=())
-    return unmeasured.with_observation(situation.running, rate / min(used, 1.0)).fitted()
+    model, found = situation.models.capacity, rate / min(used, 1.0)
+    if not is_behind:
+        # With little to do it seems to be able to do less than it was seen to do.
+        found = max(found, model.floor(situation.running))
+    return replace(model, points=()).with_observation(situation.running, found).fitted()
 
 
 def _most_in_flight(situation: Situation) -> float:
@@ -116,6 +122,7 @@ def _ample(situation: Situation) -> Capacity | NoData:
     return replace(situation.models.capacity, points=((1, 1.0),)).fitted()
 
 
-def _is_saturated(situation: Situation, rate: float, calm: float) -> bool:
+def _is_working(situation: Situation) -> bool:
+    """Whether processors may be what a backlog waits for."""
     cpu = situation.observed.cpu
-    return backlog(situation, rate, calm) > 0 and (isinstance(cpu, NoData) or cpu >= BOTTLENECK)
+    return isinstance(cpu, NoData) or cpu >= BOTTLENECK

@@ -1,7 +1,8 @@
 """Models from what was seen of a running job: batches, latencies, and what followed an outage.
 
     overhead    the seconds that a batch takes without rows: what batches of different sizes have in common
-    capacity    rows per second beyond the overhead, of warm batches that work on their rows for long enough to tell
+    capacity    rows per second beyond the overhead, of warm batches that work on their rows for long enough to tell;
+                and of all warm batches, what they show at least
     latency     while nothing has changed for a while
     downtime    from the loss until the next batch begins, and what that batch and those after it take longer than their
                 rows explain, until one is as fast as usual
@@ -21,7 +22,7 @@ from itertools import takewhile
 
 from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.overheads import fitted_overhead, measured_capacities
+from sluice.core.learning.overheads import busy_rates, fitted_overhead, measured_capacities
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import FIRST_BATCH, Cause, Downtimes
@@ -230,6 +231,8 @@ class Experience:
         capacity = self.models.capacity
         for executors, rate in measured_capacities(self.pending, overhead, capacity.fitted()):
             capacity = capacity.with_observation(executors, rate)
+        for executors, rate in busy_rates(self.pending):
+            capacity = capacity.with_floor(executors, rate)
         return replace(
             self,
             models=replace(self.models, capacity=capacity),

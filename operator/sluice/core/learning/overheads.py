@@ -84,6 +84,14 @@ def measured_capacities(
     return tuple(found)
 
 
+def busy_rates(batches: Iterable[BatchReport]) -> tuple[tuple[int, float], ...]:
+    """Rows per second while batches ran, for each number of executors: less than the capacity, by the overhead."""
+    return tuple(
+        (executors, sum(batch.rows for batch in group) / sum(batch.seconds for batch in group))
+        for executors, group in sorted(_by_executors(batches).items())
+    )
+
+
 def fitted_overhead(batches: Sequence[BatchReport], known: float = 0.0) -> Overhead:
     """What batches of different sizes have in common: seconds = overhead + rows / capacity(executors).
 

@@ -7,6 +7,9 @@ correction for a small sample. It is wider outside the measured scale-outs.
 
 Only batches of a job with a backlog, on executors that have worked before, tell its capacity: the first batch on a
 cold executor takes 4 to 10 times as long. Which ones these are is for the caller to say.
+
+What a job processed while it kept up is a floor: it can do that much at least. A floor bends no shape, because nobody
+knows how much more it could have been; it only says where the shape of other scale-outs is known to be too low.
 """
 
 import math
@@ -45,6 +48,12 @@ LEAST_ERROR = 0.05
 MOST_ERROR = 5.0
 """Nor wider than a factor of e^5, which says that nothing is known."""
 
+MOST_FLOORS = 40
+"""Scale-outs of which a floor is kept."""
+
+FADING = 0.999
+"""What is left of each floor when another one was seen, a minute later: data and machines of a day ago are others."""
+
 WORTH = 1.005
 """More executors are worth having if they raise the capacity by half a percent."""
 
@@ -59,17 +68,18 @@ MOST_SLOTS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
-    """A fitted curve, the errors of its logarithm, and the scale-outs that it was fitted to."""
+    """A fitted curve, the errors of its logarithm, the scale-outs that it was fitted to, and the floors of others."""
 
     curve: Curve
     error: float
     smallest: int
     largest: int
     observations: int
+    floors: tuple[tuple[int, float], ...] = ()
 
     def rate(self, executors: int) -> float:
         """Rows per second."""
-        return min(self.curve.rate(executors), FASTEST)
+        return max(min(self.curve.rate(executors), FASTEST), self._floor(executors))
 
     def estimate(self, executors: int) -> Estimate:
         """Rows per second with their range."""
@@ -78,10 +88,13 @@ class Capacity:
         rate = self.rate(executors)
         return Estimate(
             value=rate,
-            low=rate * math.exp(-error),
+            low=max(rate * math.exp(-error), self._floor(executors)),
             high=rate * math.exp(error),
             observations=self.observations,
         )
+
+    def _floor(self, executors: int) -> float:
+        return next((rate for known, rate in self.floors if known == executors), 0.0)
 
     def useful(self, candidates: Iterable[int]) -> tuple[int, ...]:
         """The candidates that have more capacity than each smaller one, in ascending order.
@@ -97,13 +110,18 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityModel:
-    """Measurements of (executors, rows per second), the oldest first."""
+    """Measurements of (executors, rows per second), the oldest first.
+
+    `floors` are (executors, rows per second) of a minute in which the job kept up, in the time that its batches ran:
+    one of each number of executors, the one that was seen last at the end.
+    """
 
     slots: Slots = field(default_factory=Slots)
     points: tuple[tuple[int, float], ...] = ()
+    floors: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
-        for executors, rate in self.points:
+        for executors, rate in (*self.points, *self.floors):
             if not _is_measurement(executors, rate):
                 raise ValueError(f"{rate} rows/s on {executors} executors: both are positive")
 
@@ -117,6 +135,18 @@ class CapacityModel:
         kept = tuple(point for index, point in enumerate(points) if index not in surplus)
         return replace(self, points=_brought_up(self.slots, kept[-MEMORY:]))
 
+    def with_floor(self, executors: int, rate: float) -> "CapacityModel":
+        """A minute in which so much was processed at least, as far as batches ran."""
+        if not _is_measurement(executors, rate):
+            return self
+        faded = {known: max(SLOWEST, FADING * least) for known, least in self.floors}
+        least = max(rate, faded.pop(executors, 0.0))
+        return replace(self, floors=(*faded.items(), (executors, least))[-MOST_FLOORS:])
+
+    def floor(self, executors: int) -> float:
+        """The rows per second that so many were seen to process; 0 if they were not seen."""
+        return dict(self.floors).get(executors, 0.0)
+
     def with_profiled(self, executors: int, rate: float) -> "CapacityModel":
         """An exact measurement of a profile, in the place of all that were made at that scale-out before."""
         if not _is_measurement(executors, rate):
@@ -126,23 +156,54 @@ class CapacityModel:
 
     def fitted(self) -> Capacity | NoData:
         """The capacity at any number of executors."""
-        return _fitted(self.slots, self.points)
+        found = _fitted(self.slots, self.points)
+        return found if isinstance(found, NoData) else replace(found, floors=self._unmeasured())
+
+    def _unmeasured(self) -> tuple[tuple[int, float], ...]:
+        """The floors of scale-outs that were not measured, if the job is still as fast as it was then.
+
+        Where it was measured, it may have become slower than it was seen: then it has elsewhere, too.
+        """
+        measured = {
+            executors: median(rates) for executors, rates in _by_executors(self.points).items()
+        }
+        left = min(
+            (
+                measured[executors] / least
+                for executors, least in self.floors
+                if executors in measured
+            ),
+            default=1.0,
+        )
+        return tuple(
+            (executors, min(1.0, left) * least)
+            for executors, least in self.floors
+            if executors not in measured
+        )
 
     def to_data(self) -> Data:
         """Plain data for `from_data`."""
-        points = [list(point) for point in self.points]
         return sealed(
-            "Capacity", VERSION, cores=self.slots.cores, tasks=self.slots.tasks, points=points
+            "Capacity",
+            VERSION,
+            cores=self.slots.cores,
+            tasks=self.slots.tasks,
+            points=[list(point) for point in self.points],
+            floors=[list(floor) for floor in self.floors],
         )
 
 
 def from_data(data: object) -> CapacityModel:
     """Read what `to_data` wrote. Raises CorruptState."""
     with opened(data, "Capacity", VERSION) as fields:
-        points = tuple((int(executors), float(rate)) for executors, rate in fields["points"])
+        points, floors = (
+            tuple((int(executors), float(rate)) for executors, rate in pairs)
+            # Releases that knew no floors kept none.
+            for pairs in (fields["points"], fields.get("floors", ()))
+        )
         tasks = fields["tasks"]
         slots = Slots(cores=_count(fields["cores"]), tasks=None if tasks is None else _count(tasks))
-        return CapacityModel(slots=slots, points=points[-MEMORY:])
+        return CapacityModel(slots=slots, points=points[-MEMORY:], floors=floors[-MOST_FLOORS:])
 
 
 def _brought_up(

@@ -327,6 +327,21 @@ def test_a_backlog_is_drained_before_the_job_shrinks() -> None:
     assert "backlog" in draining.reason
 
 
+def test_a_backlog_is_no_reason_to_keep_executors_that_are_slower_than_fewer() -> None:
+    """One executor did 100 rows/s; two of them do 45, and 60 arrive."""
+    capacity = CapacityModel(points=((2, 45.0),), floors=((1, 100.0),))
+    situation = steady(
+        60.0,
+        executors=2,
+        bounds=Bounds(smallest=1, largest=2),
+        models=replace(MODELS, capacity=capacity, latency=LatencyModel()),
+        targets=Targets(latency=10.0),
+        wishes=wishes(1),
+    )
+    behind = SLUICE(observing(situation, processing=45.0, lag=6_000.0))
+    assert behind.executors == 1, behind.reason
+
+
 def test_executors_that_are_starting_are_waited_for_while_they_can_drain_the_backlog() -> None:
     growing = observing(steady(150_000, executors=14, running=8), lag=3_000_000.0)
     assert SLUICE(growing).wanted > 14

@@ -107,6 +107,25 @@ def test_a_job_that_never_had_rows_needs_no_capacity() -> None:
     assert isinstance(known_capacity(waiting, 5.0), NoData)
 
 
+SEEN = replace(Models(), capacity=CapacityModel(floors=((2, 30_000.0), (4, 50_000.0))))
+
+
+def test_with_little_to_do_a_job_can_still_do_what_it_was_seen_to_do() -> None:
+    little = replace(young(busy=0.25), models=SEEN)
+    assert rate(little) == pytest.approx(50_000)
+    assert rate(little, 2) == pytest.approx(30_000)
+    assert rate(little, 8) == pytest.approx(100_000)
+
+
+@pytest.mark.parametrize("cpu", [0.9, 0.1])
+def test_a_job_that_falls_behind_can_do_no_more_than_it_does_and_elsewhere_less_than_it_did(
+    cpu: float,
+) -> None:
+    behind = replace(young(busy=1.0, cpu=cpu, lag=1e6), models=SEEN)
+    assert rate(behind) == pytest.approx(8_000)
+    assert rate(behind, 2) == pytest.approx(30_000 * 8 / 50)
+
+
 @pytest.mark.parametrize("missing", ["processing", "busy"])
 def test_what_is_not_measured_tells_nothing(missing: str) -> None:
     situation = young()

@@ -214,6 +214,12 @@ def test_compacting_any_history_twice_changes_nothing_and_loses_no_peak(
     assert max(rate for at, rate in once.history if at < -3600) == highest
 
 
+def test_what_a_job_was_seen_to_do_is_stored_with_a_decision() -> None:
+    model = replace(MODELS.capacity, floors=((3, 70_000.04),))
+    found = compacted(steady(models=replace(MODELS, capacity=model)))
+    assert found.models.capacity.floors == ((3, 70_000.0),)
+
+
 def test_the_capacity_of_a_size_that_is_seldom_used_is_not_forgotten() -> None:
     often = tuple((s, 16_000.0 * s) for s in range(3, 25) for _ in range(8))
     model = CapacityModel(points=((2, 31_000.0), *often))

@@ -50,6 +50,14 @@ def test_batches_of_one_size_tell_no_capacity() -> None:
     assert fitted_overhead(alike).error > 0.3
 
 
+def test_what_batches_of_one_size_show_at_least_outlasts_a_rescale() -> None:
+    alike = [report(20.0 * number, 1000) for number in range(60)]
+    found = Experience().with_batches(alike, now=1200).with_outage(Cause.RESCALE_LIVE, 1200)
+    assert found.models.capacity.floor(4) == pytest.approx(1000 / 1.5)
+    cold = [report(20.0 * number, 1000, cold=5.0) for number in range(60)]
+    assert not Experience().with_batches(cold, now=1200).models.capacity.floors
+
+
 def test_batches_of_one_size_leave_an_overhead_that_is_known_and_tell_the_capacity_beside_it() -> (
     None
 ):
@@ -75,8 +83,9 @@ def test_small_batches_that_tell_less_or_more_than_is_known_change_nothing_and_t
         ]
         return before.with_batches(batches, now=1200)
 
-    assert after(500, slow=0.9).models.capacity == known.capacity, "eight waves, 0.1 s for each"
-    assert after(1500, of=2500.0).models.capacity == known.capacity, "rows wait while tasks begin"
+    points = known.capacity.points
+    assert after(500, slow=0.9).models.capacity.points == points, "eight waves, 0.1 s for each"
+    assert after(1500, of=2500.0).models.capacity.points == points, "rows wait while tasks begin"
     for truth in (500.0, 2000.0):
         executors, told = after(30_000, of=truth).models.capacity.points[-1]
         assert executors == 4

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from sluice.core.modelling.capacity import (
     MEMORY,
     MEMORY_PER_SCALE_OUT,
+    MOST_FLOORS,
     Capacity,
     CapacityModel,
     from_data,
@@ -237,11 +239,62 @@ def test_memory_is_bounded() -> None:
     ]
 
 
+def test_a_job_can_do_what_it_was_seen_to_do() -> None:
+    """As on one executor, when two of them were slower than one, and half of two was believed of one."""
+    found = fitted(measured((2, 45)).with_floor(1, 100))
+    assert found.rate(1) == found.estimate(1).low == 100
+    assert found.rate(2) == 45
+    assert found.useful(range(1, 4)) == (1,)
+
+
+def test_a_floor_bends_no_shape_and_lowers_nothing() -> None:
+    model = measured((4, 400))
+    found = fitted(model.with_floor(2, 100).with_floor(8, 400))
+    assert [found.estimate(n) for n in (2, 8, 16)] == [
+        fitted(model).estimate(n) for n in (2, 8, 16)
+    ]
+
+
+def test_where_a_job_was_measured_its_floor_says_nothing() -> None:
+    assert fitted(measured((2, 45)).with_floor(2, 60)).rate(2) == 45
+
+
+def test_a_job_that_became_slower_than_it_was_seen_has_lower_floors_everywhere() -> None:
+    assert fitted(measured((2, 45)).with_floor(1, 80).with_floor(2, 90)).rate(1) == pytest.approx(
+        40, rel=0.01
+    )
+
+
+def test_the_largest_floor_counts_and_fades_with_the_minutes() -> None:
+    model = CapacityModel().with_floor(1, 100).with_floor(1, 60)
+    assert model.floor(1) == pytest.approx(100, rel=0.01)
+    for _ in range(693):
+        model = model.with_floor(2, 60)
+    assert model.floor(1) == pytest.approx(50, rel=0.01)
+    assert model.floor(2) == 60
+    assert model.with_floor(1, 70).floor(1) == 70
+
+
+def test_the_newest_floors_are_kept() -> None:
+    model = CapacityModel()
+    for number in (*range(1, MOST_FLOORS + 1), 1, 200):
+        model = model.with_floor(number, 10.0)
+    assert [number for number, _ in model.floors] == [*range(3, MOST_FLOORS + 1), 1, 200]
+
+
+def test_floors_of_a_release_that_kept_none_are_none() -> None:
+    data = measured((4, 400)).with_floor(2, 300).to_data()
+    del data["floors"]
+    assert from_data(data) == measured((4, 400))
+
+
 @pytest.mark.parametrize(
     ("number", "rate"), [(0, 1.0), (-3, 1.0), (4, 0.0), (4, -1.0), (4, math.nan), (4, math.inf)]
 )
 def test_what_is_no_measurement_teaches_nothing(number: int, rate: float) -> None:
-    assert measured((4, 40_000)).with_observation(number, rate) == measured((4, 40_000))
+    model = measured((4, 40_000))
+    assert model.with_observation(number, rate) == model
+    assert model.with_floor(number, rate) == model
 
 
 def test_the_range_holds_the_truth_four_times_in_five() -> None:
@@ -266,6 +319,17 @@ def test_the_range_holds_the_truth_four_times_in_five() -> None:
         ({"kind": "Capacity", "version": 1}, "cannot be read"),
         ({"kind": "Capacity", "version": 1, "cores": 1, "tasks": None, "points": [[4]]}, "read"),
         ({"kind": "Capacity", "version": 1, "cores": 1, "tasks": None, "points": [[4, 0]]}, "read"),
+        (
+            {
+                "kind": "Capacity",
+                "version": 1,
+                "cores": 1,
+                "tasks": None,
+                "points": [],
+                "floors": [[4, -1]],
+            },
+            "read",
+        ),
         ({"kind": "Capacity", "version": 1, "cores": "x", "tasks": None, "points": []}, "read"),
         ({"kind": "Capacity", "version": 1, "cores": 1, "tasks": "y", "points": []}, "read"),
         (
@@ -285,19 +349,21 @@ def test_what_cannot_be_read_is_refused(data: object, told: str) -> None:
         from_data(data)
 
 
-@given(measurements, st.one_of(st.none(), st.integers(1, 200)))
+@given(measurements, measurements, st.one_of(st.none(), st.integers(1, 200)))
 def test_what_is_stored_reads_back_equal(
-    points: list[tuple[int, float]], tasks: int | None
+    points: list[tuple[int, float]], floors: list[tuple[int, float]], tasks: int | None
 ) -> None:
     model = measured(*points, tasks=tasks, cores=2)
+    for number, rate in floors:
+        model = model.with_floor(number, rate)
     assert from_data(json.loads(json.dumps(model.to_data()))) == model
 
 
-@given(measurements, st.one_of(st.none(), st.integers(1, 200)))
+@given(measurements, measurements, st.one_of(st.none(), st.integers(1, 200)))
 def test_what_is_offered_rises_in_executors_and_in_capacity(
-    points: list[tuple[int, float]], tasks: int | None
+    points: list[tuple[int, float]], floors: list[tuple[int, float]], tasks: int | None
 ) -> None:
-    found = measured(*points, tasks=tasks).fitted()
+    found = replace(measured(*points, tasks=tasks), floors=tuple(dict(floors).items())).fitted()
     if isinstance(found, NoData):
         return
     offered = found.useful(range(1, 60))

@@ -46,6 +46,10 @@ class Case:
     soon: Trial
     later: Trial
 
+    def is_faster_with(self, executors: int) -> bool:
+        """Whether so many process more than the present ones, so that a backlog is no reason to keep those."""
+        return self.capacity.rate(executors) > self.capacity.rate(self.situation.executors)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sluice:
@@ -221,7 +225,7 @@ class Sluice:
         saved, lag = case.situation.executors - executors, case.situation.observed.lag
         if isinstance(lag, NoData):
             return f"how many rows wait is unknown: {lag.reason}"
-        if case.later.backlog > 0:
+        if case.later.backlog > 0 and not case.is_faster_with(executors):
             return f"a backlog of {case.later.backlog:.0f} rows is drained first"
         if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
             return f"more were wanted within the last {self.stabilisation:.0f} s"
