@@ -1,9 +1,7 @@
 """A person kills on purpose what the owner allows, and is told how long the recovery took."""
 
 import json
-import os
 import subprocess
-import sys
 
 from e2e.faults.field import sender
 from e2e.support.jobs import Job
@@ -14,11 +12,8 @@ MET, NOT_NOW = 0, 1
 
 
 def _drill(job: Job, victim: str) -> "subprocess.CompletedProcess[str]":
-    command = ("drill", job.name, "-n", job.namespace, "--kill", victim, "--yes", "-o", "json")
-    environment = {**os.environ, "KUBECONFIG": job.cluster.kubeconfig}
-    return subprocess.run(
-        [sys.executable, "-m", "sluice", *command], env=environment, text=True, capture_output=True
-    )
+    words = ("drill", job.name, "-n", job.namespace, "--kill", victim, "--yes", "-o", "json")
+    return job.cluster.sluice(*words)
 
 
 def test_a_drill_measures_the_recovery_and_counts_as_no_failure(job: Job, load: Load) -> None:

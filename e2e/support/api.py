@@ -1,6 +1,8 @@
 """The cluster as a test sees it: objects by kind and name, and waiting for what should become true."""
 
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -109,6 +111,15 @@ class Cluster:
         command = ["python3", "-m", "e2e.cluster", "kubectl", *words]
         return subprocess.run(
             command, input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+
+    def sluice(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """The ended process of `kubectl sluice`."""
+        return subprocess.run(
+            [sys.executable, "-m", "sluice", *words],
+            env={**os.environ, "KUBECONFIG": self.kubeconfig},
+            text=True,
+            capture_output=True,
         )
 
     def pod_page(self, namespace: str, pod: str, path: str) -> str:
