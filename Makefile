@@ -83,6 +83,10 @@ profile-drill: install ## Profile jobs beside production, live, at saturation, a
 restart-drill: install ## Restart a job by the operator and by hand in turn: ten minutes; writes bench/results/restart
 	$(BIN)/python -m e2e -- e2e/drill_restart.py -s
 
+.PHONY: harm-drill
+harm-drill: install ## Let a rescale make a job slower, and see it undone: a quarter of an hour; writes bench/results/harm
+	$(BIN)/python -m e2e -- e2e/drill_harm.py -s
+
 .PHONY: steps-drill
 steps-drill: install ## Kill the operator at each step of a profile, of live rescales and of a restart: a quarter of an hour; writes bench/results/steps
 	$(BIN)/python -m e2e -- e2e/drill_steps.py -s
