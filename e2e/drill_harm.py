@@ -50,6 +50,7 @@ query = (rows.writeStream.foreachBatch(write).queryName("{NAME}").trigger(proces
          .option("checkpointLocation", os.environ["SLUICE_CHECKPOINT_LOCATION"]).start())
 query.awaitTermination()
 """
+"""Nothing of the answer is written, but it is read: the optimizer drops a column that nobody reads, and its wait."""
 
 
 @pytest.mark.timeout(3600)

@@ -51,7 +51,7 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
     if isinstance(rate, NoData):
         return rate
     is_behind = backlog(situation, rate, calm) > 0
-    used = 1.0 if is_behind and _is_working(situation) else busy_share(situation)
+    used = 1.0 if is_behind and _may_lack_processors(situation) else busy_share(situation)
     if not isinstance(used, NoData) and used < LEAST_USE:
         # What is taken for overhead is all that it does; with all of it the capacity is underestimated at worst.
         used = situation.observed.busy
@@ -122,7 +122,7 @@ def _ample(situation: Situation) -> Capacity | NoData:
     return replace(situation.models.capacity, points=((1, 1.0),)).fitted()
 
 
-def _is_working(situation: Situation) -> bool:
+def _may_lack_processors(situation: Situation) -> bool:
     """Whether processors may be what a backlog waits for."""
     cpu = situation.observed.cpu
     return isinstance(cpu, NoData) or cpu >= BOTTLENECK

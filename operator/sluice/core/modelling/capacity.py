@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import fmean, median
+from typing import Any
 
 from sluice.core.modelling.estimates import Estimate, conformal_error
 from sluice.core.modelling.shapes import Curve, Shape, Slots, fit_curve, possible_shapes
@@ -79,7 +80,7 @@ class Capacity:
 
     def rate(self, executors: int) -> float:
         """Rows per second."""
-        return max(min(self.curve.rate(executors), FASTEST), self._floor(executors))
+        return max(min(self.curve.rate(executors), FASTEST), _floor(self.floors, executors))
 
     def estimate(self, executors: int) -> Estimate:
         """Rows per second with their range."""
@@ -88,13 +89,10 @@ class Capacity:
         rate = self.rate(executors)
         return Estimate(
             value=rate,
-            low=max(rate * math.exp(-error), self._floor(executors)),
+            low=max(rate * math.exp(-error), _floor(self.floors, executors)),
             high=rate * math.exp(error),
             observations=self.observations,
         )
-
-    def _floor(self, executors: int) -> float:
-        return next((rate for known, rate in self.floors if known == executors), 0.0)
 
     def useful(self, candidates: Iterable[int]) -> tuple[int, ...]:
         """The candidates that have more capacity than each smaller one, in ascending order.
@@ -145,7 +143,7 @@ class CapacityModel:
 
     def floor(self, executors: int) -> float:
         """The rows per second that so many were seen to process; 0 if they were not seen."""
-        return dict(self.floors).get(executors, 0.0)
+        return _floor(self.floors, executors)
 
     def with_profiled(self, executors: int, rate: float) -> "CapacityModel":
         """An exact measurement of a profile, in the place of all that were made at that scale-out before."""
@@ -164,22 +162,10 @@ class CapacityModel:
 
         Where it was measured, it may have become slower than it was seen: then it has elsewhere, too.
         """
-        measured = {
-            executors: median(rates) for executors, rates in _by_executors(self.points).items()
-        }
-        left = min(
-            (
-                measured[executors] / least
-                for executors, least in self.floors
-                if executors in measured
-            ),
-            default=1.0,
-        )
-        return tuple(
-            (executors, min(1.0, left) * least)
-            for executors, least in self.floors
-            if executors not in measured
-        )
+        measured = _by_executors(self.points)
+        seen = [(median(measured[size]), least) for size, least in self.floors if size in measured]
+        left = min((1.0, *(rate / least for rate, least in seen)))
+        return tuple((size, left * least) for size, least in self.floors if size not in measured)
 
     def to_data(self) -> Data:
         """Plain data for `from_data`."""
@@ -196,11 +182,8 @@ class CapacityModel:
 def from_data(data: object) -> CapacityModel:
     """Read what `to_data` wrote. Raises CorruptState."""
     with opened(data, "Capacity", VERSION) as fields:
-        points, floors = (
-            tuple((int(executors), float(rate)) for executors, rate in pairs)
-            # Releases that knew no floors kept none.
-            for pairs in (fields["points"], fields.get("floors", ()))
-        )
+        # Releases that knew no floors kept none.
+        points, floors = _rates(fields["points"]), _rates(fields.get("floors", ()))
         tasks = fields["tasks"]
         slots = Slots(cores=_count(fields["cores"]), tasks=None if tasks is None else _count(tasks))
         return CapacityModel(slots=slots, points=points[-MEMORY:], floors=floors[-MOST_FLOORS:])
@@ -250,6 +233,14 @@ def _fitted(slots: Slots, points: tuple[tuple[int, float], ...]) -> Capacity | N
         largest=medians[-1][0],
         observations=len(points),
     )
+
+
+def _floor(floors: Iterable[tuple[int, float]], executors: int) -> float:
+    return next((rate for known, rate in floors if known == executors), 0.0)
+
+
+def _rates(stored: Any) -> tuple[tuple[int, float], ...]:
+    return tuple((int(executors), float(rate)) for executors, rate in stored)
 
 
 def _count(stored: object) -> int:

@@ -47,7 +47,7 @@ class Case:
     later: Trial
 
     def is_faster_with(self, executors: int) -> bool:
-        """Whether so many process more than the present ones, so that a backlog is no reason to keep those."""
+        """Whether so many process more than the present ones."""
         return self.capacity.rate(executors) > self.capacity.rate(self.situation.executors)
 
 
