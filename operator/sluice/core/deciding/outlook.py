@@ -9,6 +9,7 @@ import math
 from statistics import median
 
 from sluice.core.deciding.situation import Forecast, Situation
+from sluice.core.forecasting.forecast import SILENT
 from sluice.core.modelling.load import Load, load
 from sluice.core.series import NoData
 
@@ -40,6 +41,14 @@ def arriving(situation: Situation) -> float | NoData:
         numbers.append(arrival)
     known = [rate for rate in numbers if 0 <= rate < float("inf")]
     return median(known) if known else NoData("it is not measured how many rows arrive")
+
+
+def has_lost_its_source(situation: Situation) -> bool:
+    """Whether nothing arrives, although the load is foreseen to go on."""
+    now, forecast = arriving(situation), situation.forecast
+    if isinstance(now, NoData) or isinstance(forecast, NoData):
+        return False
+    return now < SILENT * forecast.rates[0]
 
 
 def peak(load: Load, horizon: float) -> float:

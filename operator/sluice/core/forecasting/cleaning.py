@@ -6,7 +6,8 @@
     several in one step           their mean, at their mean time
     steps without any             a straight line over the gap; `known` says where
     a spike of a few steps        replaced by a straight line if the level returns after it (Hampel, 1974)
-    zeros in the last few steps   the last positive rate: a source that goes silent is more often lost than idle
+    zeros in the last few steps   the last positive rate: more is needed to call a source silent
+    zeros for up to half an hour  no measurement, where the load usually flows; see `silences`
 
 The last steps are otherwise believed, because a flash crowd begins like a spike; only what is hundreds of times
 beyond all that was seen before must last to be believed.
@@ -19,6 +20,7 @@ import numpy as np
 
 from sluice.core.forecasting import sampling
 from sluice.core.forecasting.model import Flags, Values
+from sluice.core.forecasting.silences import bridged, runs
 from sluice.core.series import NoData
 
 MOST_STEPS = 22_000
@@ -68,9 +70,10 @@ def clean(history: Iterable[tuple[float, float]], step: float) -> Cleaned | NoDa
     values = np.interp(grid, moments, means)
     nearest = np.searchsorted(moments, grid).clip(1, len(moments) - 1)
     distance = np.minimum(abs(moments[nearest] - grid), abs(moments[nearest - 1] - grid))
+    flow = bridged(values, step)
     return Cleaned(
-        values=_without_spikes(_without_lost_end(values)),
-        known=distance <= step,
+        values=_without_spikes(_without_lost_end(flow.values)),
+        known=(distance <= step) & ~flow.silent,
         step=step,
         end=float(moments[-1]),
     )
@@ -156,8 +159,7 @@ def _medians(rows: Values) -> Values:
 
 def _lasting(outlying: Flags) -> Flags:
     """The outliers in runs that are longer than a spike, or that have not ended yet."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], outlying, [False]])))
     lasting = np.zeros_like(outlying)
-    for start, end in edges.reshape(-1, 2):
+    for start, end in runs(outlying):
         lasting[start:end] = end - start > BRIEF or end == len(outlying)
     return lasting

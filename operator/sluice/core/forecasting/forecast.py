@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+SILENT = 0.01
+"""The share of the usual load up to which nothing arrives, as far as anybody cares."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:

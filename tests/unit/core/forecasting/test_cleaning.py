@@ -102,6 +102,13 @@ def test_silence_is_believed_only_when_it_lasts() -> None:
     assert cleaned(minutes(*[1000] * 30, 0, 0, 0, 0)).values[-1] == 0
 
 
+def test_a_silence_in_a_steady_flow_is_not_known_to_have_been_one() -> None:
+    result = cleaned(minutes(*[1000] * 60, *[0] * 9, *[1000] * 5))
+    assert not result.known[60:69].any()
+    assert result.known[:60].all()
+    assert result.known[69:].all()
+
+
 def test_the_noise_of_a_small_job_is_no_outlier() -> None:
     chance = np.random.default_rng(3)
     rates = chance.normal(100, 15, 500)

@@ -16,7 +16,14 @@ from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, m
 from sluice.core.deciding.choosing import Choice, choose, worth_having
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
-from sluice.core.deciding.outlook import arriving, backlog, expected_load, peak, upper_load
+from sluice.core.deciding.outlook import (
+    arriving,
+    backlog,
+    expected_load,
+    has_lost_its_source,
+    peak,
+    upper_load,
+)
 from sluice.core.deciding.paying import Rescale, cheapest_rescale
 from sluice.core.deciding.policies.replies import (
     enough_for,
@@ -84,7 +91,7 @@ class Sluice:
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
     patience: float = 0.1
-    """Within the horizon after a restart, a recovery that takes so much too long is no reason for another."""
+    """Within the horizon after a rescale, a recovery that takes so much too long is no reason for another."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors that the highest load needs."""
 
@@ -169,8 +176,8 @@ class Sluice:
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
             reason = f"{format_executors(wanted)} wanted, {starting} starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
-        if rescale.path is Path.RESTART and self._is_bearable(situation, soon, present):
-            reason = f"{format_executors(wanted)} wanted, but not by another restart so soon"
+        if self._is_bearable(situation, soon, present):
+            reason = f"{format_executors(wanted)} wanted, but not by another rescale so soon"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
         reason = f"{format_executors(executors)}, because with {situation.executors} {soon.verdict(present)}"
@@ -208,6 +215,9 @@ class Sluice:
     def _smaller(self, case: Case, choice: Choice) -> Decision:
         current, wanted = case.situation.executors, choice.chosen.executors
         rescale = self._rescale(case, choice)
+        if has_lost_its_source(case.situation):
+            reason = f"{format_executors(current)} stay: nothing arrives, and what is held back may come at once"
+            return _decision(case, choice, rescale, wanted, current, reason)
         if wanted >= current:
             return _decision(
                 case, choice, rescale, wanted, current, f"{format_executors(current)} will do"
