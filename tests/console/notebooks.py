@@ -22,6 +22,9 @@ Json = dict[str, Any]
 GREW = "20260301T110000Z"
 STAYED = "20260301T115900Z"
 
+GREW_TO = Sluice()(steady(100_000, executors=2)).executors
+"""What our policy wants for the load of these decisions."""
+
 
 def situation(at: datetime, executors: int, **changes: Any) -> Situation:
     """A job with 100,000 rows/s, which eight executors could process."""

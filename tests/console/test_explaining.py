@@ -133,7 +133,8 @@ def test_the_history_tells_decisions_and_recoveries_with_the_newest_last(
     told = words(sluice("history", "clicks").stdout)
     rows = [line for line in told if line.startswith("2026")]
     assert [line.split()[0] for line in rows] == [notebooks.GREW, notebooks.STAYED]
-    assert " 2 -> 11 Live - - 11 executors, because" in rows[0]
+    grown = notebooks.GREW_TO
+    assert f" 2 -> {grown} Live - - {grown} executors, because" in rows[0]
     assert " 14 - - - " in rows[1]
     assert told[-1].endswith(
         "DriverLoss 3 seen 400ms, container 3.1s, session 9.8s, first batch 24s, caught up 61s"
@@ -146,10 +147,13 @@ def test_what_kept_a_decision_from_being_done_is_in_its_line(cluster: FakeCluste
     cluster.objects.put(CONFIG_MAPS, notebooks.notebook({"20260301T120000Z": watched}))
     told = words(sluice("history", "clicks").stdout)
     (row,) = (line for line in told if line.startswith("20260301T120000Z"))
-    assert " 2 - mode - 11 executors, because" in row
+    assert f" 2 - mode - {notebooks.GREW_TO} executors, because" in row
 
 
-JUDGED = {"outcome": "Harmful", "reason": "with 11 executors instead of 2 the latency is 14.2 s"}
+JUDGED = {
+    "outcome": "Harmful",
+    "reason": f"with {notebooks.GREW_TO} executors instead of 2 the latency is 14.2 s",
+}
 
 
 def judged() -> dict[str, Any]:
@@ -161,7 +165,8 @@ def judged() -> dict[str, Any]:
 def test_what_became_of_a_rescale_is_told(cluster: FakeCluster) -> None:
     notebooks.keeps(cluster, **judged())
     rows = words(sluice("history", "clicks").stdout)
-    assert any(row.startswith(notebooks.GREW) and " Live - Harmful 11 exe" in row for row in rows)
+    harmful = f" Live - Harmful {notebooks.GREW_TO} exe"
+    assert any(row.startswith(notebooks.GREW) and harmful in row for row in rows)
     told = words(sluice("explain", "clicks", "--decision", notebooks.GREW).stdout)
     assert f"Effect Harmful: {JUDGED['reason']}" in told
     other = sluice("explain", "clicks", "--decision", notebooks.GREW, "--policy", "static").stdout
@@ -205,5 +210,6 @@ def test_the_history_can_be_read_back(cluster: FakeCluster, form: str, read: Any
     notebooks.keeps(cluster, old={"kind": "Decision", "version": 99})
     data = read(sluice("history", "clicks", "-o", form).stdout)
     assert [one["id"] for one in data["decisions"]] == [notebooks.GREW, notebooks.STAYED, "old"]
-    assert (data["decisions"][0]["from"], data["decisions"][0]["executors"]) == (2, 11)
+    grew = data["decisions"][0]
+    assert (grew["from"], grew["executors"]) == (2, notebooks.GREW_TO)
     assert data["recoveries"][0]["caughtUp"] == 61.0

@@ -117,7 +117,7 @@ def test_what_an_unsure_forecast_might_need_later_is_no_reason_to_keep_it() -> N
 
 
 def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
-    smaller = steady(90_000, executors=12, wishes=wishes(4))
+    smaller = steady(80_000, executors=12, wishes=wishes(4))
     assert SLUICE(smaller).executors < 12
     restarted = SLUICE(replace(smaller, live=False))
     assert restarted.executors == 12
@@ -126,7 +126,7 @@ def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
 
 def test_what_was_enough_for_hours_is_expected_to_last_and_pays_for_a_restart() -> None:
     busy_before = (-10_800.0, 300_000.0)
-    situation = steady(60_000, executors=12, wishes=wishes(4, seconds=900), live=False)
+    situation = steady(57_000, executors=12, wishes=wishes(4, seconds=900), live=False)
     situation = replace(situation, history=(busy_before, *situation.history))
     held = SLUICE(situation)
     assert held.executors == 12
@@ -160,7 +160,7 @@ def test_one_executor_is_not_taken_away_that_noise_asks_for_again() -> None:
 
 
 def test_growing_by_a_restart_looks_further_ahead() -> None:
-    situation = steady(40_000, executors=4, forecast=rising(40_000, 80_000))
+    situation = steady(40_000, executors=4, forecast=rising(40_000, 90_000))
     busy_before = (*((at - 7200.0, 300_000.0) for at, _ in situation.history), *situation.history)
     situation = replace(situation, history=busy_before)
     live, restarted = SLUICE(situation), SLUICE(replace(situation, live=False))
@@ -262,16 +262,40 @@ def test_what_a_restart_has_added_is_not_taken_away_before_it_has_paid() -> None
     assert "has not paid yet" in held.reason
 
 
-@pytest.mark.parametrize("live", [False, True])
-def test_a_recovery_that_is_slightly_too_long_is_no_reason_to_rescale_again_at_once(
-    *, live: bool
-) -> None:
+def short_by(missing: int, *, live: bool = True) -> Situation:
+    """A job that lacks so many executors for a sure recovery."""
     enough = SLUICE(steady(100_000, executors=2)).executors
-    short = steady(100_000, executors=enough - 1, live=live)
-    patient = Sluice(patience=0.2)  # 210 s, and 180 s are the goal
-    assert patient(short).executors > enough - 1
-    assert patient(replace(short, since_rescale=120.0)).executors == enough - 1
-    assert patient(replace(short, executors=enough - 4, since_rescale=120.0)).executors >= enough
+    return steady(100_000, executors=enough - missing, live=live)
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_recovery_that_is_likely_in_time_is_no_reason_to_grow(*, live: bool) -> None:
+    short, far = SLUICE(short_by(1, live=live)), SLUICE(short_by(4, live=live))
+    assert short.wanted > short.executors == short_by(1).executors
+    assert "would be surer of a recovery" in short.reason
+    assert short.expected_recovery is not None
+    assert short.expected_recovery > 180
+    assert far.executors >= far.wanted == short.wanted
+
+
+def test_a_recovery_that_is_only_likely_in_time_is_no_reason_to_shrink() -> None:
+    likely = short_by(1)
+    larger = replace(likely, executors=likely.executors + 1, wishes=wishes(likely.executors))
+    assert SLUICE(larger).executors == likely.executors + 1
+
+
+def test_what_else_a_promise_needs_is_not_outweighed_by_a_likely_recovery() -> None:
+    short = short_by(1)
+    points = tuple(
+        LatencyPoint(executors=10, rate=16_000 * share, seconds=1 + share, profiled=True)
+        for share in range(1, 10)
+    )
+    strict = replace(
+        short,
+        models=replace(MODELS, latency=LatencyModel(profiled=points)),
+        targets=replace(short.targets, latency=3.0),
+    )
+    assert SLUICE(strict).executors > short.executors
 
 
 def test_an_outage_costs_more_where_a_higher_load_is_remembered() -> None:

@@ -1,9 +1,9 @@
 """Ours: the smallest number of executors that keeps latency and recovery promises for the load that is coming.
 
-Up for what the upper forecast says of the next minutes; down when nothing larger was wanted for a while and, as far as
-can be expected, will be for a longer while, if that pays for the outage of the rescale. While a backlog is drained the
-job is left in peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors
-still help.
+Up for what the upper forecast says of the next minutes, and for a recovery that likely takes too long; to a size, and
+down only to one, that is surer of it. Down when nothing larger was wanted for a while and, as far as can be expected,
+will be for a longer while, if that pays for the outage of the rescale. While a backlog is drained the job is left in
+peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still help.
 
 What a candidate would bring is for `assessing`, the search for `choosing`, the price of a rescale for `paying`, a job
 without a profile for `starting`.
@@ -12,7 +12,7 @@ without a profile for `starting`.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from sluice.core.deciding.assessing import INFINITE, Assessment, Goals, Trial, moments
+from sluice.core.deciding.assessing import INFINITE, Goals, Trial, moments
 from sluice.core.deciding.choosing import Choice, choose, worth_having
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.latencies import explained_curve
@@ -76,8 +76,8 @@ class Sluice:
     """A rescale costs so many times as much if it is known to be undone: by a load that comes back, or by noise."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long."""
-    downtime_share: float = 0.6
-    """The share of driver losses whose downtime is not above the one that is planned with."""
+    downtime_share: float = 2 / 3
+    """The share of driver losses whose downtime is not above the one that a size is chosen for."""
     utilisation: float = 0.85
     """The most of its sure capacity that the peak may use: batches grow without bound towards 1."""
     tolerance: float = 0.05
@@ -90,8 +90,6 @@ class Sluice:
     """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
-    patience: float = 0.1
-    """Within the horizon after a rescale, a recovery that takes so much too long is no reason for another."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors that the highest load needs."""
 
@@ -176,19 +174,27 @@ class Sluice:
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
             reason = f"{format_executors(wanted)} wanted, {starting} starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
-        if self._is_bearable(situation, soon, present):
-            reason = f"{format_executors(wanted)} wanted, but not by another rescale so soon"
+        if self._is_likely_enough(case, soon):
+            reason = f"{format_executors(wanted)} would be surer of a recovery, which {situation.executors} likely keep"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
         reason = f"{format_executors(executors)}, because with {situation.executors} {soon.verdict(present)}"
         return _decision(case, soon, rescale, wanted, executors, reason)
 
-    def _is_bearable(self, situation: Situation, choice: Choice, present: Assessment) -> bool:
-        """Whether the job was rescaled just now, and misses its promise by little."""
-        since, goals = situation.since_rescale, choice.goals
-        relaxed = replace(goals, recovery=goals.recovery * (1 + self.patience))
-        recent = since is not None and since < self.horizon
-        return recent and relaxed.shortfall(present, choice.best) is None
+    def _is_likely_enough(self, case: Case, choice: Choice) -> bool:
+        """Whether the present executors miss nothing but a recovery that is likely, although not sure, to be in time.
+
+        Between the two a size stays as it is: if one prediction told when to grow and when to shrink, noise would move
+        it to and fro.
+        """
+        situation = case.situation
+        likely = replace(
+            case.soon,
+            failures=moments(case.later.load, self.lead),
+            downtime=situation.models.downtimes.of(Cause.DRIVER_LOSS).estimate().value,
+        )
+        present = self._choice(case, likely, candidates=(situation.executors,)).chosen
+        return choice.goals.shortfall(present, choice.best) is None
 
     def _lasting(self, case: Case, soon: Choice, later: Choice, rescale: Rescale) -> int:
         """What is needed soon, and of what is needed later as much as is cheaper than another rescale."""
