@@ -174,23 +174,24 @@ class Sluice:
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
             reason = f"{format_executors(wanted)} wanted, {starting} starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
-        if self._is_likely_enough(case, soon):
+        if self._is_likely_enough(case, soon, rescale.path):
             reason = f"{format_executors(wanted)} would be surer of a recovery, which {situation.executors} likely keep"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
         reason = f"{format_executors(executors)}, because with {situation.executors} {soon.verdict(present)}"
         return _decision(case, soon, rescale, wanted, executors, reason)
 
-    def _is_likely_enough(self, case: Case, choice: Choice) -> bool:
+    def _is_likely_enough(self, case: Case, choice: Choice, path: Path) -> bool:
         """Whether the present executors miss nothing but a recovery that is likely, although not sure, to be in time.
 
         Between the two a size stays as it is: if one prediction told when to grow and when to shrink, noise would move
-        it to and fro.
+        it to and fro. Who grows live has more executors soon after more load has come; who must restart is ready for it.
         """
         situation = case.situation
+        load = case.later.load if path is Path.LIVE else case.soon.load
         likely = replace(
             case.soon,
-            failures=moments(case.later.load, self.lead),
+            failures=moments(load, self.lead),
             downtime=situation.models.downtimes.of(Cause.DRIVER_LOSS).estimate().value,
         )
         present = self._choice(case, likely, candidates=(situation.executors,)).chosen
