@@ -284,6 +284,13 @@ def test_a_recovery_that_is_only_likely_in_time_is_no_reason_to_shrink() -> None
     assert SLUICE(larger).executors == likely.executors + 1
 
 
+def test_before_a_restart_a_recovery_is_likely_only_if_it_is_so_under_the_upper_forecast() -> None:
+    enough = SLUICE(steady(100_000, executors=2, forecast=flat(100_000, margin=0.0))).executors
+    unsure = steady(100_000, executors=enough, forecast=flat(100_000, margin=0.3))
+    assert SLUICE(unsure).executors == enough
+    assert SLUICE(replace(unsure, live=False)).executors > enough
+
+
 def test_what_else_a_promise_needs_is_not_outweighed_by_a_likely_recovery() -> None:
     short = short_by(1)
     points = tuple(

@@ -185,7 +185,8 @@ class Sluice:
         """Whether the present executors miss nothing but a recovery that is likely, although not sure, to be in time.
 
         Between the two a size stays as it is: if one prediction told when to grow and when to shrink, noise would move
-        it to and fro. Who grows live has more executors soon after more load has come; who must restart is ready for it.
+        it to and fro. A job that grows live has more executors soon after more load has come; one that must restart is
+        ready for it.
         """
         situation = case.situation
         load = case.later.load if path is Path.LIVE else case.soon.load
