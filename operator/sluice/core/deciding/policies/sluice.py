@@ -1,9 +1,9 @@
 """Ours: the smallest number of executors that keeps latency and recovery promises for the load that is coming.
 
-Up for what the upper forecast says of the next minutes, and for a recovery that likely takes too long; to a size, and
-down only to one, that is surer of it. Down when nothing larger was wanted for a while and, as far as can be expected,
-will be for a longer while, if that pays for the outage of the rescale. While a backlog is drained the job is left in
-peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still help.
+Up for what the upper forecast says of the next minutes, and live for a recovery that likely takes too long; to a size,
+and down only to one, that is surer of it. Down when nothing larger was wanted for a while and, as far as can be
+expected, will be for a longer while, if that pays for the outage of the rescale. While a backlog is drained the job is
+left in peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still help.
 
 What a candidate would bring is for `assessing`, the search for `choosing`, the price of a rescale for `paying`, a job
 without a profile for `starting`.
@@ -90,6 +90,8 @@ class Sluice:
     """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
+    patience: float = 0.1
+    """Within the horizon after a restart, a recovery that takes so much too long is no reason for another."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors that the highest load needs."""
 
@@ -174,25 +176,35 @@ class Sluice:
         if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
             reason = f"{format_executors(wanted)} wanted, {starting} starting"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
-        if self._is_likely_enough(case, soon, rescale.path):
+        if rescale.path is Path.RESTART and self._is_bearable(case, soon):
+            reason = f"{format_executors(wanted)} wanted, but not by another restart so soon"
+            return _decision(case, soon, rescale, wanted, situation.executors, reason)
+        if rescale.path is Path.LIVE and self._is_likely_enough(case, soon):
             reason = f"{format_executors(wanted)} would be surer of a recovery, which {situation.executors} likely keep"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
         reason = f"{format_executors(executors)}, because with {situation.executors} {soon.verdict(present)}"
         return _decision(case, soon, rescale, wanted, executors, reason)
 
-    def _is_likely_enough(self, case: Case, choice: Choice, path: Path) -> bool:
+    def _is_bearable(self, case: Case, choice: Choice) -> bool:
+        """Whether the job was restarted just now, and misses its promise by little."""
+        since, goals = case.situation.since_rescale, choice.goals
+        relaxed = replace(goals, recovery=goals.recovery * (1 + self.patience))
+        recent = since is not None and since < self.horizon
+        present = choice.of(case.situation.executors)
+        return recent and relaxed.shortfall(present, choice.best) is None
+
+    def _is_likely_enough(self, case: Case, choice: Choice) -> bool:
         """Whether the present executors miss nothing but a recovery that is likely, although not sure, to be in time.
 
         Between the two a size stays as it is: if one prediction told when to grow and when to shrink, noise would move
-        it to and fro. A job that grows live has more executors soon after more load has come; one that must restart is
-        ready for it.
+        it to and fro. Soon after more load has come, a job that grows live has more executors; one that must restart
+        would be away first.
         """
         situation = case.situation
-        load = case.later.load if path is Path.LIVE else case.soon.load
         likely = replace(
             case.soon,
-            failures=moments(load, self.lead),
+            failures=moments(case.later.load, self.lead),
             downtime=situation.models.downtimes.of(Cause.DRIVER_LOSS).estimate().value,
         )
         present = self._choice(case, likely, candidates=(situation.executors,)).chosen
