@@ -87,6 +87,10 @@ restart-drill: install ## Restart a job by the operator and by hand in turn: ten
 harm-drill: install ## Let a rescale make a job slower, and see it undone: a quarter of an hour; writes bench/results/harm
 	$(BIN)/python -m e2e -- e2e/drill_harm.py -s
 
+.PHONY: silence-drill
+silence-drill: install ## Let a job's source fall silent, and see its executors kept: an hour
+	$(BIN)/python -m e2e -- e2e/drill_silence.py -s
+
 .PHONY: steps-drill
 steps-drill: install ## Kill the operator at each step of a profile, of live rescales and of a restart: a quarter of an hour; writes bench/results/steps
 	$(BIN)/python -m e2e -- e2e/drill_steps.py -s

@@ -3,7 +3,8 @@
 Up for what the upper forecast says of the next minutes, and live for a recovery that likely takes too long; to a size,
 and down only to one, that is surer of it. Down when nothing larger was wanted for a while and, as far as can be
 expected, will be for a longer while, if that pays for the outage of the rescale. While a backlog is drained the job is
-left in peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still help.
+left in peace. A promise that cannot be kept is named, with the best that can, and met as nearly as executors still
+help.
 
 What a candidate would bring is for `assessing`, the search for `choosing`, the price of a rescale for `paying`, a job
 without a profile for `starting`.
