@@ -18,9 +18,14 @@ NAME = "missed"
 RATE = 150
 """Rows per second, for which one executor is too few."""
 
-FLOWING = round(silences.FLOWING * silences.HOUR) + 180
-SILENT, RETURNED = 360, 180
-"""Seconds of nothing, ten times as long as a smaller size must be wanted; and of what returns."""
+FLOWING = round(silences.FLOWING * silences.BEFORE) + 180
+"""Seconds of flow, with a margin, after which a silence is one."""
+
+SILENT = 360
+"""Seconds of nothing, twelve times as long as a smaller size must be wanted."""
+
+RETURNED = 180
+"""Seconds of what was held back."""
 
 
 @pytest.mark.timeout(5400)
@@ -52,7 +57,7 @@ def test_nothing_is_taken_from_a_job_whose_source_is_lost(
 
 
 def _reason(cluster: Cluster, namespace: str) -> str:
-    """Why the newest decision left the job as it is."""
+    """That of the newest decision."""
     done = cluster.sluice("explain", NAME, "-n", namespace, "-o", "json")
     told: Json = json.loads(done.stdout)
     return str(told["decision"]["reason"])

@@ -20,7 +20,7 @@ import numpy as np
 
 from sluice.core.forecasting import sampling
 from sluice.core.forecasting.model import Flags, Values
-from sluice.core.forecasting.silences import bridged, runs
+from sluice.core.forecasting.silences import bridged
 from sluice.core.series import NoData
 
 MOST_STEPS = 22_000
@@ -160,6 +160,6 @@ def _medians(rows: Values) -> Values:
 def _lasting(outlying: Flags) -> Flags:
     """The outliers in runs that are longer than a spike, or that have not ended yet."""
     lasting = np.zeros_like(outlying)
-    for start, end in runs(outlying):
+    for start, end in sampling.runs(outlying):
         lasting[start:end] = end - start > BRIEF or end == len(outlying)
     return lasting

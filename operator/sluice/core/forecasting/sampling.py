@@ -1,8 +1,8 @@
-"""Coarser steps: less noise, and less to compute."""
+"""Steps taken together: coarser ones, which have less noise and cost less, and those in a row."""
 
 import numpy as np
 
-from sluice.core.forecasting.model import Values
+from sluice.core.forecasting.model import Flags, Values
 
 
 def means(values: Values, size: int) -> Values:
@@ -15,3 +15,9 @@ def at_most(values: Values, count: int) -> tuple[Values, int]:
     """No more than so many values, and how many steps each of them has."""
     size = -(-len(values) // count)
     return means(values, size), size
+
+
+def runs(flags: Flags) -> list[tuple[int, int]]:
+    """Begin and end of each row of flags that are set."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
+    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]

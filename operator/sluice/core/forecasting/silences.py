@@ -11,19 +11,19 @@ import numpy as np
 
 from sluice.core.forecasting.forecast import SILENT
 from sluice.core.forecasting.model import Flags, Values
+from sluice.core.forecasting.sampling import runs
 
 LONGEST = 1800.0
 """Seconds; what is silent for longer is idle."""
 
-HOUR = 3600.0
+BEFORE = 3600.0
 """Seconds before a silence that tell whether the load usually flows."""
 
 FLOWING = 0.75
-"""The share of that time, known and not silent, in which it must have."""
+"""The share of that time that must not have been silent."""
 
-LEVEL = 5
-"""Steps before a silence whose median is expected back. The one just before was silent in part, and so was the one
-after it, if less than that came in them."""
+NEWEST = 5
+"""Steps of flow before a silence whose median, its level, is expected back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +39,13 @@ def bridged(values: Values, step: float) -> Bridged:
     quiet = values <= SILENT * float(np.median(values))
     found, silent = values.copy(), np.zeros_like(quiet)
     for start, end in runs(quiet):
-        hour = slice(max(0, start - round(HOUR / step)), start)
-        flowing = values[hour][~quiet[hour]]
-        if (end - start) * step > LONGEST or len(flowing) * step < FLOWING * HOUR:
+        before = slice(max(0, start - round(BEFORE / step)), start)
+        flowing = values[before][~quiet[before]]
+        if (end - start) * step > LONGEST or len(flowing) * step < FLOWING * BEFORE:
             continue
-        level = float(np.median(flowing[-LEVEL:]))
+        level = float(np.median(flowing[-NEWEST:]))
+        # A step beside it in which less came was silent in part.
         beside = [place for place in (start - 1, end) if place < len(values)]
         lost = [*range(start, end), *(place for place in beside if values[place] < level)]
         found[lost], silent[lost] = level, True
     return Bridged(values=found, silent=silent)
-
-
-def runs(flags: Flags) -> list[tuple[int, int]]:
-    """Begin and end of each row of flags that are set."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
-    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]

@@ -59,16 +59,22 @@ def test_without_a_recovery_target_the_peak_and_the_latency_decide() -> None:
     assert SLUICE(relaxed).executors == 9
 
 
-def test_a_tighter_latency_needs_more_executors() -> None:
-    points = tuple(
-        LatencyPoint(executors=10, rate=16_000 * share, seconds=1 + share, profiled=True)
-        for share in range(1, 10)
-    )
-    models = replace(MODELS, latency=LatencyModel(profiled=points))
+SLOWER = replace(
+    MODELS,
+    latency=LatencyModel(
+        profiled=tuple(
+            LatencyPoint(executors=10, rate=16_000 * share, seconds=1 + share, profiled=True)
+            for share in range(1, 10)
+        )
+    ),
+)
+"""A job that was seen to be the slower, the more of its capacity is used."""
 
+
+def test_a_tighter_latency_needs_more_executors() -> None:
     def executors(latency: float) -> int:
         targets = Targets(latency=latency)
-        return SLUICE(steady(100_000, executors=2, models=models, targets=targets)).executors
+        return SLUICE(steady(100_000, executors=2, models=SLOWER, targets=targets)).executors
 
     assert executors(5.0) > executors(9.0)
 
@@ -290,17 +296,14 @@ def test_a_recovery_that_is_only_likely_in_time_is_no_reason_to_shrink() -> None
     likely = short_by(1)
     larger = replace(likely, executors=likely.executors + 1, wishes=wishes(likely.executors))
     assert SLUICE(larger).executors == likely.executors + 1
+    assert SLUICE(larger).wanted == likely.executors + 1
 
 
 def test_what_else_a_promise_needs_is_not_outweighed_by_a_likely_recovery() -> None:
     short = short_by(1)
-    points = tuple(
-        LatencyPoint(executors=10, rate=16_000 * share, seconds=1 + share, profiled=True)
-        for share in range(1, 10)
-    )
     strict = replace(
         short,
-        models=replace(MODELS, latency=LatencyModel(profiled=points)),
+        models=SLOWER,
         targets=replace(short.targets, latency=3.0),
     )
     assert SLUICE(strict).executors > short.executors

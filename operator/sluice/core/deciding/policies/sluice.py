@@ -173,19 +173,26 @@ class Sluice:
     def _larger(self, case: Case, soon: Choice, later: Choice) -> Decision:
         situation, rescale = case.situation, self._rescale(case, soon)
         wanted = max(soon.chosen.executors, later.chosen.executors)
-        present, starting = soon.of(situation.executors), situation.executors - situation.running
-        if starting > 0 and case.soon.backlog > 0 and present.drain <= soon.goals.drain:
-            reason = f"{format_executors(wanted)} wanted, {starting} starting"
-            return _decision(case, soon, rescale, wanted, situation.executors, reason)
-        if rescale.path is Path.RESTART and self._is_bearable(case, soon):
-            reason = f"{format_executors(wanted)} wanted, but not by another restart so soon"
-            return _decision(case, soon, rescale, wanted, situation.executors, reason)
-        if rescale.path is Path.LIVE and self._is_likely_enough(case, soon):
-            reason = f"{format_executors(wanted)} would be surer of a recovery, which {situation.executors} likely keep"
+        waiting = self._reason_to_wait(case, soon, rescale.path)
+        if waiting:
+            reason = f"{format_executors(wanted)} {waiting}"
             return _decision(case, soon, rescale, wanted, situation.executors, reason)
         executors = self._lasting(case, soon, later, rescale)
-        reason = f"{format_executors(executors)}, because with {situation.executors} {soon.verdict(present)}"
+        present = soon.verdict(soon.of(situation.executors))
+        reason = f"{format_executors(executors)}, because with {situation.executors} {present}"
         return _decision(case, soon, rescale, wanted, executors, reason)
+
+    def _reason_to_wait(self, case: Case, soon: Choice, path: Path) -> str | None:
+        """Why more executors are wanted, but not asked for yet."""
+        present = case.situation.executors
+        starting = present - case.situation.running
+        if starting > 0 and case.soon.backlog > 0 and soon.of(present).drain <= soon.goals.drain:
+            return f"wanted, {starting} starting"
+        if path is Path.RESTART and self._is_bearable(case, soon):
+            return "wanted, but not by another restart so soon"
+        if path is Path.LIVE and self._is_likely_enough(case, soon):
+            return f"would be surer of a recovery, which {present} likely keep"
+        return None
 
     def _is_bearable(self, case: Case, choice: Choice) -> bool:
         """Whether the job was restarted just now, and misses its promise by little."""
