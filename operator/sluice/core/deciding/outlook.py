@@ -51,6 +51,13 @@ def has_lost_its_source(situation: Situation) -> bool:
     return now < SILENT * forecast.rates[0]
 
 
+def is_rising(situation: Situation, seconds: float, share: float) -> bool:
+    """Whether by more than that share more has arrived within so many seconds than within as many before them."""
+    after = [rate for at, rate in situation.history if at >= -seconds]
+    before = [rate for at, rate in situation.history if -2 * seconds <= at < -seconds]
+    return bool(after and before) and median(after) > (1 + share) * median(before)
+
+
 def peak(load: Load, horizon: float) -> float:
     """The largest rate from now to the horizon."""
     inside = [rate for at, rate in zip(load.times, load.rates, strict=True) if 0 <= at <= horizon]

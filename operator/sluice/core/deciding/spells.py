@@ -1,7 +1,8 @@
 """How long a load has stayed low before it came back: what a smaller size can be expected to save.
 
 A spell is a time in which executors would have been enough for all that arrived. Of those that ended, the ones that
-lasted longer than the present one tell how long it may still last.
+lasted longer than the present one tell how long it may still last. One that lasts longer than all before is expected
+to last for a share of its age (Lindy's law).
 
 What is long past is known by the largest rate of each bucket (`compacting`): the end of a spell is seen, its begin up
 to a bucket late, and no spell that was shorter than that.
@@ -17,10 +18,11 @@ History = Sequence[tuple[float, float]]
 """Seconds from now and rows per second, in ascending order."""
 
 
-def remaining(history: History, is_enough: Callable[[float], bool]) -> Measured:
+def remaining(history: History, is_enough: Callable[[float], bool], *, lasting: float) -> Measured:
     """Seconds until too much may arrive again, the median of the spells that were seen to end.
 
-    `is_enough` says of rows per second whether the executors do for them; if so, they do for less, too.
+    `is_enough` says of rows per second whether the executors do for them; if so, they do for less, too. `lasting` is
+    the share of its age for which a spell goes on that is the longest yet.
     """
     rates = sorted({rate for _, rate in history})
     bearable = bisect_left(rates, True, key=lambda rate: not is_enough(rate))
@@ -32,7 +34,7 @@ def remaining(history: History, is_enough: Callable[[float], bool]) -> Measured:
     lasted = -spells[-1][0]
     left = [end - begin - lasted for begin, end in spells if end is not None]
     longer = [seconds for seconds in left if seconds > 0]
-    return median(longer) if longer else NoData("no spell of this length was seen to end")
+    return median(longer) if longer else lasting * lasted
 
 
 def _spells(history: History, *, below: float) -> Iterator[tuple[float, float | None]]:

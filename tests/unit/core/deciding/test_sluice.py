@@ -131,13 +131,13 @@ def test_shrinking_by_a_restart_must_pay_for_its_outage() -> None:
 
 
 def test_what_was_enough_for_hours_is_expected_to_last_and_pays_for_a_restart() -> None:
-    busy_before = (-10_800.0, 300_000.0)
     situation = steady(57_000, executors=12, wishes=wishes(4, seconds=900), live=False)
-    situation = replace(situation, history=(busy_before, *situation.history))
+    before = ((-14_400.0, 300_000.0), (-10_800.0, 57_000.0))
+    situation = replace(situation, history=(*before, *situation.history))
     held = SLUICE(situation)
     assert held.executors == 12
     assert "an outage of" in held.reason
-    for_hours = replace(situation, wishes=wishes(4, seconds=7200))
+    for_hours = replace(situation, wishes=wishes(4, seconds=10_800))
     assert SLUICE(for_hours).executors == held.wanted < 12
     lately = (*wishes(12, seconds=3600)[:-15], *situation.wishes)
     assert SLUICE(replace(situation, wishes=lately)).executors == 12
@@ -290,6 +290,56 @@ def test_a_recovery_that_is_slightly_too_long_is_no_reason_to_restart_again_at_o
     soon = replace(short, since_rescale=120.0)
     assert patient(soon).executors == short.executors
     assert patient(replace(soon, executors=short.executors - 3)).executors > short.executors
+
+
+def test_where_no_size_keeps_the_promise_nearly_the_best_is_no_reason_to_restart() -> None:
+    """One executor more each minute, each by a restart, would bring a second or two."""
+    targets = Targets(recovery=80.0)
+    enough = SLUICE(steady(100_000, executors=2, targets=targets)).executors
+    short = steady(100_000, executors=enough - 1, targets=targets, live=False)
+    assert "cannot be kept" in SLUICE(short).reason
+    assert SLUICE(short).executors > short.executors
+    assert SLUICE(replace(short, since_rescale=120.0)).executors == short.executors
+    far = replace(short, since_rescale=120.0, executors=2, running=2)
+    assert SLUICE(far).executors > 2
+
+
+def test_a_job_that_has_just_started_is_not_restarted_for_a_recovery_that_is_slightly_too_long() -> (
+    None
+):
+    short = short_by(1, live=False)
+    patient = Sluice(patience=0.2)
+    assert patient(replace(short, uptime=240.0)).executors == short.executors
+    assert patient(replace(short, uptime=3600.0)).executors > short.executors
+
+
+def climbing(by: float) -> Situation:
+    """A job of ten executors whose load has been low, and grows by so many rows a second each minute."""
+    small = steady(20_000, executors=10, wishes=wishes(2, seconds=3600), live=False)
+    lately = tuple((at, 20_000 - by * min(10.0, -at / 60)) for at, _ in small.history)
+    return replace(small, history=lately)
+
+
+def test_no_restart_to_fewer_executors_while_the_load_is_rising() -> None:
+    assert SLUICE(climbing(0.0)).executors < 10
+    held = SLUICE(climbing(1_000.0))
+    assert held.wanted < held.executors == 10
+    assert "the load is rising" in held.reason
+    assert SLUICE(climbing(100.0)).executors < 10, "noise is no rise"
+    assert SLUICE(replace(climbing(1_000.0), live=True)).executors < 10
+
+
+def test_a_restart_to_fewer_executors_pays_within_what_a_new_low_has_lasted() -> None:
+    """A load that is lower than ever, for the first time: how long it stays so nobody knows."""
+
+    def chosen(minutes: int) -> Decision:
+        small = steady(20_000, executors=20, wishes=wishes(2, seconds=60 * minutes), live=False)
+        past = tuple((at, 20_000.0 if at > -60 * minutes else 90_000.0) for at, _ in small.history)
+        return SLUICE(replace(small, history=past))
+
+    assert chosen(10).executors == 20
+    assert "more are needed again in about" in chosen(10).reason
+    assert chosen(50).executors < 20
 
 
 def test_a_recovery_that_is_only_likely_in_time_is_no_reason_to_shrink() -> None:

@@ -1,6 +1,7 @@
 """What is remembered of former wishes: little, but enough to know how far a job may shrink, and when."""
 
 import json
+import math
 import random
 from dataclasses import replace
 
@@ -24,7 +25,6 @@ from sluice.core.deciding.storing import to_data
 from sluice.core.learning.remembering import memory_of, recalled
 from sluice.core.learning.terms import Terms
 from sluice.core.learning.watching import Watcher
-from sluice.core.series import NoData
 from tests.unit.core.deciding.situations import AT, steady, wishes
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -89,9 +89,8 @@ def test_what_was_wanted_again_so_far_tells_when_it_may_be() -> None:
     every = [(-3000, 9), (-2500, 12), (-2400, 9), (-1500, 12), (-1400, 9), (-900, 12), (-300, 8)]
     situation = steady(wishes=[Wish(at=at, executors=count) for at, count in every])
     assert wanted_again(situation, 9) == 200.0, "of 500, 900 and 500 s, of which 300 are over"
-    assert wanted_again(replace(situation, wishes=situation.wishes[-2:]), 9) == NoData(
-        "no spell of this length was seen to end"
-    )
+    once = replace(situation, wishes=situation.wishes[-2:])
+    assert wanted_again(once, 9) == math.inf, "what never came again is not waited for"
 
 
 def test_what_is_to_be_done_at_once_waits_for_no_former_wish() -> None:

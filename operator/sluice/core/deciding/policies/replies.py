@@ -4,6 +4,7 @@
 after waiting whether a smaller size is wanted for long enough.
 """
 
+import math
 from collections.abc import Mapping
 
 from sluice.core.deciding.compacting import WISHES
@@ -62,7 +63,7 @@ def enough_for(situation: Situation, executors: int) -> float:
 def wanted_again(situation: Situation, executors: int) -> Measured:
     """Seconds until more than so many may be wanted again, as it was after such times before."""
     former = [(wish.at, float(wish.executors)) for wish in _former(situation)]
-    return remaining(former, lambda wanted: wanted <= executors)
+    return remaining(former, lambda wanted: wanted <= executors, lasting=math.inf)
 
 
 def _held_within(situation: Situation, seconds: float) -> list[Wish]:

@@ -22,6 +22,7 @@ from sluice.core.deciding.outlook import (
     backlog,
     expected_load,
     has_lost_its_source,
+    is_rising,
     peak,
     upper_load,
 )
@@ -31,6 +32,7 @@ from sluice.core.deciding.policies.replies import (
     held,
     largest_wish,
     reply,
+    steady_for,
     wanted_again,
     wishes_reach,
 )
@@ -92,7 +94,7 @@ class Sluice:
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
     patience: float = 0.1
-    """Within the horizon after a restart, a recovery that takes so much too long is no reason for another."""
+    """Within the horizon after a start, a recovery that takes so much too long is no reason for a restart."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors that the highest load needs."""
 
@@ -189,18 +191,19 @@ class Sluice:
         if starting > 0 and case.soon.backlog > 0 and soon.of(present).drain <= soon.goals.drain:
             return f"wanted, {starting} starting"
         if path is Path.RESTART and self._is_bearable(case, soon):
-            return "wanted, but not by another restart so soon"
+            return "wanted, but not by a restart so soon after the last start"
         if path is Path.LIVE and self._is_likely_enough(case, soon):
             return f"would be surer of a recovery, which {present} likely keep"
         return None
 
     def _is_bearable(self, case: Case, choice: Choice) -> bool:
-        """Whether the job was restarted just now, and misses its promise by little."""
-        since, goals = case.situation.since_rescale, choice.goals
-        relaxed = replace(goals, recovery=goals.recovery * (1 + self.patience))
-        recent = since is not None and since < self.horizon
-        present = choice.of(case.situation.executors)
-        return recent and relaxed.shortfall(present, choice.best) is None
+        """Whether the job was started just now, and misses by little its promise, or the best that can be had."""
+        goals, present = choice.goals, choice.of(case.situation.executors)
+        relaxed = replace(
+            goals, recovery=goals.recovery * (1 + self.patience), tolerance=self.patience
+        )
+        is_recent = steady_for(case.situation) < self.horizon
+        return is_recent and relaxed.shortfall(present, choice.best) is None
 
     def _is_likely_enough(self, case: Case, choice: Choice) -> bool:
         """Whether the present executors miss nothing but a recovery that is likely, although not sure, to be in time.
@@ -284,6 +287,10 @@ class Sluice:
             return (
                 f"more are needed again in about {back:.0f} s, and {outage} {worth:.1f} until then"
             )
+        if rescale.path is Path.RESTART and is_rising(
+            case.situation, self.stabilisation, self.headroom
+        ):
+            return "the load is rising"
         return None
 
     def _back(self, case: Case, executors: int, most: int) -> Measured:
@@ -297,7 +304,7 @@ class Sluice:
             found = self._choice(case, trial, candidates=(executors, most))
             return found.chosen.executors <= executors
 
-        return remaining(case.situation.history, is_enough)
+        return remaining(case.situation.history, is_enough, lasting=self.lasting)
 
 
 def _decision(
