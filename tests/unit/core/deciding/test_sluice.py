@@ -165,14 +165,14 @@ def test_one_executor_is_not_taken_away_that_noise_asks_for_again() -> None:
     assert for_the_first_time.executors == 9
 
 
-def test_growing_by_a_restart_looks_further_ahead() -> None:
+def test_growing_looks_the_further_ahead_the_dearer_a_rescale_is() -> None:
     situation = steady(40_000, executors=4, forecast=rising(40_000, 90_000))
     busy_before = (*((at - 7200.0, 300_000.0) for at, _ in situation.history), *situation.history)
     situation = replace(situation, history=busy_before)
     live, restarted = SLUICE(situation), SLUICE(replace(situation, live=False))
     assert live.path is Path.LIVE
     assert restarted.path is Path.RESTART
-    assert restarted.executors > restarted.wanted > live.executors
+    assert restarted.executors > live.executors > live.wanted == restarted.wanted
 
 
 def test_growing_by_a_restart_allows_for_more_load_than_there_is() -> None:
@@ -553,7 +553,7 @@ def test_nothing_is_taken_from_a_job_whose_source_was_lost() -> None:
 
 def test_a_job_whose_source_was_lost_may_still_grow() -> None:
     lost = steady(0.0, executors=2, forecast=flat(100_000))
-    assert SLUICE(lost).executors == SLUICE(steady(100_000, executors=2)).executors
+    assert SLUICE(lost).executors >= SLUICE(steady(100_000, executors=2)).executors > 2
 
 
 def test_equal_bounds_leave_no_choice() -> None:

@@ -90,7 +90,7 @@ class Sluice:
     drain: float = 300.0
     """A backlog is to be drained within the recovery target, or else within this."""
     foresight: float = 4.0
-    """Growing by a restart, the trend is taken to go on for so many horizons more, if that is cheaper than another."""
+    """Growing, the trend is taken to go on for so many horizons more, if that is cheaper than another rescale."""
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
     patience: float = 0.1
@@ -224,11 +224,10 @@ class Sluice:
     def _lasting(self, case: Case, soon: Choice, later: Choice, rescale: Rescale) -> int:
         """What is needed soon, and of what is needed later as much as is cheaper than another rescale."""
         needed, foreseen = soon.chosen.executors, later.chosen.executors
-        if rescale.path is Path.LIVE:
-            return max(needed, int(min(foreseen, needed + rescale.break_even(self.payback))))
         needed = max(needed, int(min(foreseen, needed + rescale.break_even(self.horizon))))
         ahead = self.foresight * self.horizon
-        load = case.soon.load.scaled(self._growth(case.later))
+        headroom = self.headroom if rescale.path is Path.RESTART else 0.0
+        load = case.soon.load.scaled(1 + max(self._trend(case.later), headroom))
         trend = self._choice(case, _over(case.soon, load, self.lead))
         foreseen = max(foreseen, trend.chosen.executors)
         growth = max((foreseen - needed) / ahead, _seen_growth(case.situation, needed))
@@ -237,11 +236,10 @@ class Sluice:
         useful = worth_having(range(needed, bounds.largest + 1), case.capacity)
         return max(executors for executors in useful if executors <= max(needed, most))
 
-    def _growth(self, trial: Trial) -> float:
-        """By what the load grows if the trend goes on, and the headroom at least."""
+    def _trend(self, trial: Trial) -> float:
+        """The share by which the load grows if the trend goes on."""
         rise = max(0.0, trial.peak - trial.load.rate(0.0))
-        trend = self.foresight * rise / trial.peak if trial.peak > 0 else 0.0
-        return 1 + max(trend, self.headroom)
+        return self.foresight * rise / trial.peak if trial.peak > 0 else 0.0
 
     def _smaller(self, case: Case, choice: Choice) -> Decision:
         current, wanted = case.situation.executors, choice.chosen.executors
