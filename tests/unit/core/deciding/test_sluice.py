@@ -292,7 +292,7 @@ def test_a_recovery_that_is_slightly_too_long_is_no_reason_to_restart_again_at_o
     assert patient(replace(soon, executors=short.executors - 3)).executors > short.executors
 
 
-def test_where_no_size_keeps_the_promise_nearly_the_best_is_no_reason_to_restart() -> None:
+def test_nearly_the_best_is_no_reason_to_restart_where_no_size_keeps_the_promise() -> None:
     """One executor more each minute, each by a restart, would bring a second or two."""
     targets = Targets(recovery=80.0)
     enough = SLUICE(steady(100_000, executors=2, targets=targets)).executors
@@ -304,9 +304,7 @@ def test_where_no_size_keeps_the_promise_nearly_the_best_is_no_reason_to_restart
     assert SLUICE(far).executors > 2
 
 
-def test_a_job_that_has_just_started_is_not_restarted_for_a_recovery_that_is_slightly_too_long() -> (
-    None
-):
+def test_a_job_that_has_just_started_is_not_restarted_for_little() -> None:
     short = short_by(1, live=False)
     patient = Sluice(patience=0.2)
     assert patient(replace(short, uptime=240.0)).executors == short.executors

@@ -61,7 +61,7 @@ def enough_for(situation: Situation, executors: int) -> float:
 
 
 def wanted_again(situation: Situation, executors: int) -> Measured:
-    """Seconds until more than so many may be wanted again, as it was after such times before."""
+    """Seconds until more than so many may be wanted again, as it was after such times before; infinite if never yet."""
     former = [(wish.at, float(wish.executors)) for wish in _former(situation)]
     return remaining(former, lambda wanted: wanted <= executors, lasting=math.inf)
 

@@ -94,7 +94,8 @@ class Sluice:
     headroom: float = 0.1
     """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
     patience: float = 0.1
-    """Within the horizon after a start, a recovery that takes so much too long is no reason for a restart."""
+    """Within the horizon after a start, no restart is made for a recovery that takes so much longer than its target, or
+    than the best that can be had."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors that the highest load needs."""
 
@@ -228,8 +229,8 @@ class Sluice:
         ahead = self.foresight * self.horizon
         headroom = self.headroom if rescale.path is Path.RESTART else 0.0
         load = case.soon.load.scaled(1 + max(self._trend(case.later), headroom))
-        trend = self._choice(case, _over(case.soon, load, self.lead))
-        foreseen = max(foreseen, trend.chosen.executors)
+        farther = self._choice(case, _over(case.soon, load, self.lead))
+        foreseen = max(foreseen, farther.chosen.executors)
         growth = max((foreseen - needed) / ahead, _seen_growth(case.situation, needed))
         most = needed + min(growth * ahead, rescale.reserve(growth))
         bounds = case.situation.bounds
