@@ -78,7 +78,7 @@ class Sluice:
     returning: float = 1.5
     """A rescale costs so many times as much if it is known to be undone: by a load that comes back, or by noise."""
     stabilisation: float = 300.0
-    """A smaller size must be wanted for so long."""
+    """A smaller size must be wanted for so long, and a live rescale be so long ago."""
     downtime_share: float = 2 / 3
     """The share of driver losses whose downtime is not above the one that a size is chosen for."""
     utilisation: float = 0.85
@@ -270,7 +270,8 @@ class Sluice:
         if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
             return f"more were wanted within the last {self.stabilisation:.0f} s"
         since = case.situation.since_rescale
-        if rescale.path is Path.RESTART and since is not None and since < self.payback:
+        rest = self.payback if rescale.path is Path.RESTART else self.stabilisation
+        if since is not None and since < rest:
             return f"the last rescale, {since:.0f} s ago, has not paid yet"
         lasting = min(self.longest, self.lasting * enough_for(case.situation, executors))
         worth = rescale.break_even(max(self.payback, lasting))
@@ -286,9 +287,7 @@ class Sluice:
             return (
                 f"more are needed again in about {back:.0f} s, and {outage} {worth:.1f} until then"
             )
-        if rescale.path is Path.RESTART and is_rising(
-            case.situation, self.stabilisation, self.headroom
-        ):
+        if is_rising(case.situation, self.stabilisation, self.headroom):
             return "the load is rising"
         return None
 
