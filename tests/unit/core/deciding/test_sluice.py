@@ -1,5 +1,6 @@
 """What our policy promises: enough for what comes, no more than pays, and nothing on missing data."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -252,6 +253,14 @@ def test_a_restart_to_fewer_executors_pays_only_until_the_load_comes_back() -> N
     assert "more are needed again in about 1200 s" in soon.reason
     unknown = steady(20_000, executors=10, wishes=wishes(2, seconds=600), live=False)
     assert SLUICE(unknown).executors < 10
+
+
+def test_a_rescale_that_is_not_over_when_more_are_needed_again_says_so() -> None:
+    situation = steady(108_000, executors=14, targets=Targets())
+    held = SLUICE(replace(situation, wishes=to_and_fro(320.0)))
+    assert held.executors == 14
+    told = r"more are needed again in about 20 s, and an outage of \d+ s is not over within 20 s"
+    assert re.search(told, held.reason)
 
 
 def test_a_live_rescale_to_fewer_does_not_ask_how_soon_the_load_comes_back() -> None:

@@ -274,19 +274,16 @@ class Sluice:
         if since is not None and since < rest:
             return f"the last rescale, {since:.0f} s ago, has not paid yet"
         lasting = min(self.longest, self.lasting * enough_for(case.situation, executors))
-        worth = rescale.break_even(max(self.payback, lasting))
-        outage = f"an outage of {rescale.outage:.0f} s is worth"
-        if saved <= worth:
-            return f"{outage} {worth:.1f} executors"
+        within = max(self.payback, lasting)
+        if saved <= rescale.break_even(within):
+            return _price(rescale, within)
         if rescale.path is Path.LIVE:
             back = wanted_again(case.situation, executors)
         else:
             back = self._back(case, executors, choice.best.executors)
-        worth = 0.0 if isinstance(back, NoData) else self.returning * rescale.break_even(back)
-        if saved <= worth:
-            return (
-                f"more are needed again in about {back:.0f} s, and {outage} {worth:.1f} until then"
-            )
+        both_ways = replace(rescale, cost=self.returning * rescale.cost)
+        if not isinstance(back, NoData) and saved <= both_ways.break_even(back):
+            return f"more are needed again in about {back:.0f} s, and {_price(both_ways, back)}"
         if is_rising(case.situation, self.stabilisation, self.headroom):
             return "the load is rising"
         return None
@@ -322,6 +319,16 @@ def _decision(
         expected_recovery=_finite(expected.recovery),
         smallest_recovery=_finite(best) if infeasible else None,
     )
+
+
+def _price(rescale: Rescale, within: float) -> str:
+    """What is said of a rescale that costs more than it saves within so many seconds."""
+    if rescale.outage == INFINITE:
+        return "the job would not catch up after the rescale"
+    outage, worth = f"an outage of {rescale.outage:.0f} s", rescale.break_even(within)
+    if worth == INFINITE:
+        return f"{outage} is not over within {within:.0f} s"
+    return f"{outage} is worth {worth:.1f} executors for {within:.0f} s"
 
 
 def _seen_growth(situation: Situation, needed: int) -> float:
