@@ -216,8 +216,8 @@ class Scaling(Model):
     )
     stabilisation: Duration = Field(
         "5m",
-        description="A smaller size must be wanted for so long, and the last rescale be so long ago, before the "
-        "job shrinks; up to 1d, 0s shrinks at once.",
+        description="A smaller size must be wanted for so long, and the last live rescale be so long ago, before "
+        "the job shrinks; up to 1d, 0s shrinks at once.",
     )
     blackouts: list[Window] = Field(
         default=[], max_length=32, description="Windows without rescaling."

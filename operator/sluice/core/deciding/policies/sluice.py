@@ -92,7 +92,8 @@ class Sluice:
     foresight: float = 4.0
     """Growing, the trend is taken to go on for so many horizons more, if that is cheaper than another rescale."""
     headroom: float = 0.1
-    """Growing by a restart, so much more load is allowed for at least: noise must not ask for another."""
+    """Growing by a restart, so much more load is allowed for at least, and a load that grew by less is not
+    rising: noise must neither ask for another nor keep what is idle."""
     patience: float = 0.1
     """Within the horizon after a start, no restart is made for a recovery that takes so much longer than its target, or
     than the best that can be had."""
@@ -276,14 +277,14 @@ class Sluice:
         lasting = min(self.longest, self.lasting * enough_for(case.situation, executors))
         within = max(self.payback, lasting)
         if saved <= rescale.break_even(within):
-            return _price(rescale, within)
+            return _too_dear(rescale, within)
         if rescale.path is Path.LIVE:
             back = wanted_again(case.situation, executors)
         else:
             back = self._back(case, executors, choice.best.executors)
         both_ways = replace(rescale, cost=self.returning * rescale.cost)
         if not isinstance(back, NoData) and saved <= both_ways.break_even(back):
-            return f"more are needed again in about {back:.0f} s, and {_price(both_ways, back)}"
+            return f"more are needed again in about {back:.0f} s, and {_too_dear(both_ways, back)}"
         if is_rising(case.situation, self.stabilisation, self.headroom):
             return "the load is rising"
         return None
@@ -321,7 +322,7 @@ def _decision(
     )
 
 
-def _price(rescale: Rescale, within: float) -> str:
+def _too_dear(rescale: Rescale, within: float) -> str:
     """What is said of a rescale that costs more than it saves within so many seconds."""
     if rescale.outage == INFINITE:
         return "the job would not catch up after the rescale"
