@@ -12,7 +12,7 @@ from statistics import fmean
 
 from rich.console import Console
 
-from bench import report
+from bench import hindsight, report
 from bench.progress import Progress
 from bench.report import Figure, Result
 from sluice.lab import loads, results, running
@@ -52,7 +52,9 @@ def main() -> int:
     options = _options()
     progress = Progress()
     outcomes = _outcomes(_cases(options.seeds), options.keep, options.processes, options.run)
-    found = results.rows(outcomes)
+    rows = results.rows(outcomes)
+    policies = set(map(str, contenders(POLICIES)))
+    found = [row for row in rows if row.policy in policies]
     result = Result(
         name="lab",
         title="Policies on simulated Spark jobs",
@@ -65,7 +67,7 @@ def main() -> int:
         versions=report.versions("numpy", "statsmodels"),
         runs=_runs(found),
         are_repeats=False,
-        notes=_notes(found),
+        notes=_notes(found, hindsight.chosen(rows)),
     )
     progress.say(f"written: {report.write(result, save_as=options.save_as)}")
     return 0
@@ -88,7 +90,7 @@ def _cases(seeds: int) -> list[list[Case]]:
     return [
         [
             Case(contender=contender, plant=plant, source=source, seed=seed)
-            for contender in contenders(POLICIES)
+            for contender in contenders([*POLICIES, *hindsight.numbers(plant)])
         ]
         for seed in range(1, seeds + 1)
         for source in loads.sources([TRACES])
@@ -199,7 +201,7 @@ def _restarts(row: Row) -> float:
     return row.restart_rescales * CYCLE / row.hours
 
 
-def _notes(found: Sequence[Row]) -> str:
+def _notes(found: Sequence[Row], afterwards: Sequence[hindsight.Chosen]) -> str:
     told = [f"- {one}." for one in beaten(found)] or ["Nowhere."]
     absent = sorted(
         {source.name for source in loads.sources([TRACES])} - {row.trace for row in found}
@@ -209,7 +211,8 @@ def _notes(found: Sequence[Row]) -> str:
         f"{lack}"
         "## `sluice` and each rival\n\nIn how many scenes one is late for less of the time *and* costs less; in all "
         f"others one is paid for by the other.\n\n{_duels(found)}\n\n"
-        f"## Where a rival is better in both\n\n{chr(10).join(told)}"
+        f"## Where a rival is better in both\n\n{chr(10).join(told)}\n\n"
+        f"## A number of executors that is chosen afterwards\n\n{hindsight.told(afterwards)}"
     )
 
 

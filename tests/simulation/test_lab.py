@@ -26,6 +26,7 @@ from sluice.lab.contenders import SETS, contender, contenders
 from sluice.lab.plants import plant
 from sluice.lab.results import Row
 from sluice.lab.verdicts import beaten, changes, gaps
+from tests.support.labrows import row
 
 SHORT = ["--hours", "0.5", "--seeds", "1", "--processes", "1", "--plant", "spark-stateless"]
 NAMES = ["hpa:target=0.35", "static:executors=8", "oracle"]
@@ -37,34 +38,6 @@ def compared(out: Path, *more: str) -> str:
     done = CliRunner().invoke(lab, command, catch_exceptions=False)
     assert done.exit_code == 0
     return done.output
-
-
-def row(policy: str, late: float, hours: float, trace: str = "ramp", length: float = 2.0) -> Row:
-    return Row(
-        plant="phoebe",
-        trace=trace,
-        suite="reporting",
-        policy=policy,
-        seeds=1,
-        late=late,
-        seen_late=late,
-        attainment=1 - late,
-        p95_latency=1.0,
-        executor_hours=hours,
-        profiling_hours=0.0,
-        mean_executors=1.0,
-        live_rescales=0.0,
-        restart_rescales=0.0,
-        turns=0.0,
-        recoveries=0,
-        kept=0,
-        prediction_error=None,
-        cpu_p99=0.0,
-        cpu_forecast=0.0,
-        hours=length,
-        failures="drivers",
-        profile=True,
-    )
 
 
 def test_a_comparison_writes_a_table_a_report_and_numbers(tmp_path: Path) -> None:
