@@ -111,7 +111,8 @@ def _parameters(job: StreamJob, models: Models) -> dict[str, Any]:
     target = {} if recovery is None else {"target": recovery.total_seconds()}
     match job.scaling.policy:
         case "sluice":
-            return {"horizon": horizon, "lead": min(LEAD, horizon), **stabilisation}
+            objective = {} if job.objective is None else {"objective": job.objective.share}
+            return {"horizon": horizon, "lead": min(LEAD, horizon), **stabilisation, **objective}
         case "phoebe":
             downtime = models.downtimes.of(Cause.DRIVER_LOSS).quantile(0.5)
             return {"horizon": horizon, "downtime": downtime, **target}

@@ -8,6 +8,7 @@ from sluice.core import autoscaling
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision
 from sluice.core.deciding.policies.keda_lag import KedaLag
+from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Models
 from sluice.core.measurement import NOT_CONFIGURED
 from sluice.core.modelling.capacity import CapacityModel
@@ -26,6 +27,14 @@ def test_a_threshold_of_rows_is_one_whatever_was_measured_of_more_executors(most
     assert isinstance(policy, KedaLag)
     assert policy.threshold > 0
     assert policy(steady(1_000.0, 2)).executors >= 2
+
+
+def test_what_a_rescale_may_spend_is_what_the_objective_leaves() -> None:
+    strict = job(slo={"latency": {"bound": "5s"}, "objective": 0.999})
+    policy, usual = (autoscaling.policy_of(declared, Models()) for declared in (strict, job()))
+    assert isinstance(policy, Sluice)
+    assert policy.objective == 0.999
+    assert usual == replace(policy, objective=Sluice().objective)
 
 
 @pytest.mark.parametrize("processing", [Processing.REAL_TIME, Processing.CONTINUOUS])

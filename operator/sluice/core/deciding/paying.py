@@ -1,9 +1,9 @@
 """What a rescale costs in outage, by the better of its ways, and whether it pays.
 
 A second of outage is priced in executor-seconds: so many times the executors that the highest load needs that is
-remembered. With that price a change of size is an order in an inventory of executors (s, S; Scarf, 1960): too many of
-them for a while may be cheaper than one rescale more. Under a need that grows steadily, the cheapest step is that of
-Harris (1913).
+remembered. One in which records come late is taken from the error budget, and is the dearer, the smaller that is. With
+such a price a change of size is an order in an inventory of executors (s, S; Scarf, 1960): too many of them for a while
+may be cheaper than one rescale more. Under a need that grows steadily, the cheapest step is that of Harris (1913).
 """
 
 import math
@@ -32,12 +32,26 @@ SERVED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a second of outage, and one of late records, is worth: in seconds of all executors that the highest load
+    needs.
+    """
+
+    outage: float
+    late: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rescale:
-    """The way of a rescale, the seconds from its begin until all is caught up, and its cost in executor-seconds."""
+    """The way of a rescale, the seconds from its begin until all is caught up, and its cost in executor-seconds.
+
+    `spent` are the seconds that it takes from the error budget, if they are what makes it dear, else 0.
+    """
 
     path: Path
     outage: float
     cost: float
+    spent: float = 0.0
 
     def break_even(self, horizon: float) -> float:
         """So many executors too many until the horizon are as good as this rescale."""
@@ -49,14 +63,21 @@ class Rescale:
 
 
 def cheapest_rescale(
-    situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: float
+    situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
 ) -> Rescale:
     """The rescale to so many executors by the way with the shorter outage, of those that the driver allows."""
     rate = capacity.rate(executors)
     outages = {path: _outage(situation, trial, rate, path) for path in _paths(situation)}
-    path = min(outages, key=lambda path: outages[path])
+    path = min(outages, key=lambda path: outages[path].seconds)
+    found = outages[path]
+    usual, late = price.outage * found.seconds, price.late * found.late
     size = max(_largest_need(situation, trial, capacity, executors), situation.executors)
-    return Rescale(path=path, outage=outages[path], cost=price * outages[path] * size)
+    return Rescale(
+        path=path,
+        outage=found.seconds,
+        cost=max(usual, late) * size,
+        spent=found.late if late > usual else 0.0,
+    )
 
 
 def _paths(situation: Situation) -> tuple[Path, ...]:
@@ -82,7 +103,18 @@ def _largest_need(situation: Situation, trial: Trial, capacity: Capacity, execut
     return situation.bounds.clipped(max(executors, needed))
 
 
-def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> float:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outage:
+    """Its seconds, and those of them in which records arrive that will be committed later than promised."""
+
+    seconds: float
+    late: float
+
+
+_ENDLESS = _Outage(seconds=INFINITE, late=INFINITE)
+
+
+def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> _Outage:
     recovery = rescale_cost(
         path,
         trial.load,
@@ -91,4 +123,18 @@ def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> 
         downtimes=situation.models.downtimes,
         share=0.5,
     ).recovery
-    return recovery.seconds if isinstance(recovery, Recovered) else INFINITE
+    if not isinstance(recovery, Recovered):
+        return _ENDLESS
+    return _Outage(seconds=recovery.seconds, late=_late(recovery, situation.targets.latency))
+
+
+def _late(recovery: Recovered, bound: float | None) -> float:
+    """The seconds in which records arrive that will be late.
+
+    The first ones wait for the downtime and the first batch. From there the wait falls steadily until all is caught up,
+    as that of a fluid queue does. Where no latency is promised, it is all of the outage that breaks what else is.
+    """
+    if bound is None:
+        return recovery.seconds
+    longest = recovery.seconds - math.fsum(recovery.batches[1:])
+    return recovery.seconds * (1 - bound / longest) if longest > bound else 0.0

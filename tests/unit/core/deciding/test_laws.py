@@ -216,7 +216,9 @@ def profiled(draw: st.DrawFn) -> Situation:
 
 
 @pytest.mark.parametrize(
-    "policy", [Sluice(), Phoebe(), Phoebe(hysteresis=0)], ids=["sluice", "phoebe", "as printed"]
+    "policy",
+    [Sluice(), Sluice(objective=0.999), Phoebe(), Phoebe(hysteresis=0)],
+    ids=["sluice", "strict", "phoebe", "as printed"],
 )
 @given(situation=profiled(), factor=st.floats(1, 20))
 @settings(max_examples=100, deadline=None)
@@ -237,6 +239,15 @@ def test_a_shorter_recovery_target_never_means_fewer_executors(
         return Sluice()(steady(rate, 2, targets=Targets(recovery=seconds))).executors
 
     assert wanted(target) >= wanted(target * factor)
+
+
+@given(situations(), st.floats(0.5, 0.9999), st.floats(0.5, 0.9999))
+@settings(max_examples=100, deadline=None)
+def test_a_smaller_error_budget_never_means_fewer_executors(
+    situation: Situation, one: float, other: float
+) -> None:
+    lax, strict = (Sluice(objective=share) for share in sorted((one, other)))
+    assert decide(situation, strict).executors >= decide(situation, lax).executors
 
 
 @given(st.floats(1, 1e6), st.floats(1, 1000))

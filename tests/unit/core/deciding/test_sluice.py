@@ -383,6 +383,29 @@ def test_an_outage_costs_more_where_a_higher_load_is_remembered() -> None:
     assert SLUICE(replace(calm, history=busy)).executors > SLUICE(calm).executors
 
 
+def test_a_restart_is_the_dearer_the_smaller_the_error_budget_is() -> None:
+    small = steady(20_000, executors=10, wishes=wishes(2, seconds=600), live=False)
+    assert SLUICE(small).executors < 10
+    held = Sluice(objective=0.995)(small)
+    assert (held.wanted, held.executors) == (SLUICE(small).wanted, 10)
+    assert re.search(r"an outage of \d+ s, \d+ s of it from the error budget, is", held.reason)
+    unpromised = replace(small, targets=Targets(recovery=180.0))
+    assert Sluice(objective=0.995)(unpromised).executors == 10
+    growing = steady(40_000, executors=4, live=False, forecast=rising(40_000, 90_000))
+    assert Sluice(objective=0.995)(growing).executors > SLUICE(growing).executors
+
+
+def test_a_rescale_that_makes_no_record_late_costs_no_error_budget() -> None:
+    short = replace(MODELS, downtimes=Downtimes().with_observation(Cause.RESCALE_LIVE, 3.0))
+    long = replace(MODELS, downtimes=Downtimes().with_observation(Cause.RESCALE_LIVE, 60.0))
+    situation = steady(80_000, executors=12, wishes=wishes(4))
+    strict = Sluice(objective=0.9999)
+    within = replace(situation, models=short)
+    assert strict(within).executors == SLUICE(within).executors < 12
+    beyond = replace(situation, models=long)
+    assert strict(beyond).executors == 12
+
+
 def test_the_way_with_the_shorter_outage_is_taken_when_live_ones_were_seen_thrice() -> None:
     slow, paths = Downtimes(), []
     for _ in range(4):

@@ -26,7 +26,7 @@ from sluice.core.deciding.outlook import (
     peak,
     upper_load,
 )
-from sluice.core.deciding.paying import Rescale, cheapest_rescale
+from sluice.core.deciding.paying import Price, Rescale, cheapest_rescale
 from sluice.core.deciding.policies.replies import (
     enough_for,
     held,
@@ -99,6 +99,10 @@ class Sluice:
     than the best that can be had."""
     outage_price: float = 5.0
     """A second of outage is worth so many seconds of all executors that the highest load needs."""
+    objective: float = 0.95
+    """The share of the time in which the latency is to be kept. The rest is the error budget."""
+    budget_price: float = 0.25
+    """To spend all of the error budget is worth that share of all executors that the highest load needs."""
 
     def __call__(self, situation: Situation) -> Decision:
         """Decide for a job as it is now."""
@@ -170,9 +174,8 @@ class Sluice:
 
     def _rescale(self, case: Case, choice: Choice) -> Rescale:
         executors = choice.chosen.executors
-        return cheapest_rescale(
-            case.situation, case.later, case.capacity, executors, price=self.outage_price
-        )
+        price = Price(outage=self.outage_price, late=self.budget_price / (1 - self.objective))
+        return cheapest_rescale(case.situation, case.later, case.capacity, executors, price=price)
 
     def _larger(self, case: Case, soon: Choice, later: Choice) -> Decision:
         situation, rescale = case.situation, self._rescale(case, soon)
@@ -327,6 +330,8 @@ def _too_dear(rescale: Rescale, within: float) -> str:
     if rescale.outage == INFINITE:
         return "the job would not catch up after the rescale"
     outage, worth = f"an outage of {rescale.outage:.0f} s", rescale.break_even(within)
+    if rescale.spent > 0:
+        outage += f", {rescale.spent:.0f} s of it from the error budget,"
     if worth == INFINITE:
         return f"{outage} is not over within {within:.0f} s"
     return f"{outage} is worth {worth:.1f} executors for {within:.0f} s"

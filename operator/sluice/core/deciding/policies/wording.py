@@ -11,11 +11,11 @@ COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
 """Parameters that are whole numbers."""
 
 POSITIVE = frozenset(
-    {"target", "threshold", "seconds", "catch_up", "horizon", "bins", "downtime_share"}
+    {"target", "threshold", "seconds", "catch_up", "horizon", "bins", "downtime_share", "objective"}
 )
 """Parameters that are more than nothing: policies divide by them."""
 
-SHARES = frozenset({"downtime_share"})
+SHARES = frozenset({"downtime_share", "objective"})
 """Parameters that are less than one."""
 
 Pairs = tuple[tuple[str, float], ...]
