@@ -16,6 +16,7 @@ from rich.console import Console
 
 from sluice.core.deciding.policies.hpa import Hpa
 from sluice.core.deciding.policies.keda_lag import KedaLag
+from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.simulation.plant import PLANTS
 from sluice.core.simulation.suites import named_trace
 from sluice.errors import InvalidSpec
@@ -304,6 +305,7 @@ def test_parameters_are_those_of_the_policy() -> None:
     assert found == Hpa(target=0.35, tolerance=0.2)
     rows = of.capacity(of.bounds.largest) / of.bounds.largest
     assert contender("keda-lag:seconds=2").policy(of, trace) == KedaLag(threshold=2 * rows)
+    assert contender("sluice").policy(replace(of, objective=0.99), trace) == Sluice(objective=0.99)
 
 
 def test_a_plant_can_be_changed_by_its_numbers() -> None:

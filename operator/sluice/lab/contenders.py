@@ -1,8 +1,8 @@
 """Policies as they are named on the command line: `sluice`, `hpa:target=0.35`, `static:executors=12`, `oracle`.
 
 Each comes with the interval at which its authors let it decide, and with a forecast if it asks for one. What its
-authors leave to the user is taken from the plant: the target of a recovery, and where lag means trouble. `rivals` are
-all policies with their defaults, `sweep` those with a knob at several positions of it.
+authors leave to the user is taken from the plant: the objective, the target of a recovery, and where lag means trouble.
+`rivals` are all policies with their defaults, `sweep` those with a knob at several positions of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -118,6 +118,8 @@ class Contender:
 
 def _left_to_users(name: str, plant: Plant) -> dict[str, float]:
     match name:
+        case "sluice":
+            return {"objective": plant.objective}
         case "phoebe":
             return {"target": plant.recovery, "downtime": plant.driver_loss}
         case "daedalus":

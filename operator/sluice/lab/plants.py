@@ -23,6 +23,7 @@ POSITIVE = frozenset(
         "peak",
         "latency",
         "recovery",
+        "objective",
         "task_rate",
         "most_rows",
         "scrape_interval",
@@ -31,7 +32,7 @@ POSITIVE = frozenset(
     }
 )
 
-SHARES = frozenset({"unevenness", "crowding", "slowness", "resting"})
+SHARES = frozenset({"objective", "unevenness", "crowding", "slowness", "resting"})
 """What is less than all."""
 
 UNCHANGEABLE = frozenset({"name", "bounds"})

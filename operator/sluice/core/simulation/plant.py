@@ -27,6 +27,8 @@ class Plant:
     """The bound that its owner promises for 95 % of the rows."""
     recovery: float = 180.0
     """The target of a recovery (phoebe.md 2.6)."""
+    objective: float = 0.95
+    """The share of the time in which that latency is to be kept."""
 
     task_rate: float
     """Rows per second of one task."""

@@ -263,6 +263,16 @@ def test_a_rescale_that_is_not_over_when_more_are_needed_again_says_so() -> None
     assert re.search(told, held.reason)
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_a_job_that_a_limit_of_rows_keeps_from_catching_up_is_not_disturbed(live: bool) -> None:
+    limited = Batching(period=10.0, most_rows=150_000.0)
+    situation = steady(20_000, executors=10, wishes=wishes(2), live=live)
+    assert SLUICE(situation).executors < 10
+    held = SLUICE(replace(situation, batching=limited))
+    assert held.executors == 10 > held.wanted
+    assert "the job would not catch up after the rescale" in held.reason
+
+
 def test_a_live_rescale_to_fewer_does_not_ask_how_soon_the_load_comes_back() -> None:
     live = steady(20_000, executors=5, wishes=wishes(2, seconds=600))
     returning = replace(live, history=swelling(20_000, 90_000, each=30, now=15))
