@@ -87,7 +87,8 @@ class Slo(Model):
     )
     objective: Share = Field(
         0.99,
-        description="Share of the time in which the bounds hold: 0.99 leaves 1 % as error budget.",
+        description="Share of the time in which the bounds hold: 0.99 leaves 1 % as error budget. The smaller that is, "
+        "the dearer is a rescale that makes records late.",
     )
     window: Duration = Field(
         "28d", description="The rolling window over which the objective is taken."
