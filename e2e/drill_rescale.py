@@ -28,10 +28,16 @@ CALM = 12.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescale:
-    """How long one took until its effect, and its longest batch by the usual one."""
+    """How long one took until its effect, and the longest batch beside the usual one; all in seconds."""
 
     seconds: float
-    stretch: float
+    usual: float
+    longest: float
+
+    @property
+    def stretch(self) -> float:
+        """The longest batch by the usual one."""
+        return self.longest / self.usual
 
 
 def rescale(job: Job, driver: Driver, executors: int) -> Rescale:
@@ -43,7 +49,7 @@ def rescale(job: Job, driver: Driver, executors: int) -> Rescale:
     seconds = time.monotonic() - began
     time.sleep(CALM)
     since = [took for seen, took in list(driver.batches.values()) if seen >= began]
-    return Rescale(seconds=seconds, stretch=max(since) / statistics.median(before))
+    return Rescale(seconds=seconds, usual=statistics.median(before), longest=max(since))
 
 
 @pytest.mark.timeout(3 * 3600)
@@ -96,6 +102,13 @@ def _write(grown: list[Rescale], shrunk: list[Rescale], records: int) -> None:
             name="down, median until the others are gone", value=statistics.median(down), unit="s"
         ),
         Figure(name="down, longest", value=max(down), unit="s"),
+        Figure(
+            name="usual batch, median",
+            value=statistics.median(one.usual for one in [*grown, *shrunk]),
+            unit="s",
+        ),
+        Figure(name="up, longest batch", value=max(one.longest for one in grown), unit="s"),
+        Figure(name="down, longest batch", value=max(one.longest for one in shrunk), unit="s"),
         Figure(
             name="up, longest batch by the usual one, median",
             value=statistics.median(one.stretch for one in grown),
