@@ -113,6 +113,10 @@ bench-lab: install ## All policies on simulated Spark jobs: an hour; writes benc
 bench-phoebe: install ## Phoebe's published evaluation, simulated: ten minutes; writes bench/results/phoebe
 	$(BIN)/python -m bench.phoebe
 
+.PHONY: bench-objectives
+bench-objectives: install ## What an objective does to rescales: ten minutes; writes bench/results/objectives
+	$(BIN)/python -m bench.objectives
+
 .PHONY: bench-decision
 bench-decision: install ## The price of one decision: two minutes; writes bench/results/decision
 	$(BIN)/python -m bench.decision
