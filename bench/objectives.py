@@ -27,7 +27,7 @@ CYCLE = 2.0
 """Hours in which rescales are counted."""
 
 _METHOD = (
-    "`sluice` on simulated jobs that are to keep their bound in so much of the time. `late` is the share of the time in "
+    "`sluice` on simulated jobs that are to keep their bound so much of the time. `late` is the share of the time in "
     "which what arrived was committed later than the bound. Nothing fails, so it is all of rescales, and of loads that "
     "were not foreseen. `live=no` and `phoebe` are rescaled by restarts. Executor-hours count the profile."
 )
