@@ -31,9 +31,6 @@ TRACES = "reporting"
 
 ALL = "all"
 
-CYCLE = 2.0
-"""Hours in which rescales are counted."""
-
 _METHOD = (
     "Each policy on three simulated Spark jobs under loads on which no parameter was chosen, with lost drivers after "
     "1,200 s and then every 2,743 s. All stand behind the same guards; each has the defaults of its authors, "
@@ -169,8 +166,8 @@ def _together(
         "error of predicted recoveries": (100 * fmean(errors), "%"),
         "executor-hours of static": (100 * fmean(prices), "%"),
         "executor-hours by the oracle's": (fmean(by_oracle), "x"),
-        "rescales in 2 h": (fmean(map(_rescales, rows)), ""),
-        "rescales by a restart in 2 h": (fmean(map(_restarts, rows)), ""),
+        "rescales in 2 h": (fmean(row.rescales_per_cycle for row in rows), ""),
+        "rescales by a restart in 2 h": (fmean(row.restarts_per_cycle for row in rows), ""),
     }
     for name, (value, unit) in numbers.items():
         yield Figure(name=f"{ALL}: {name}", value=value, unit=unit, goal=goals.get(name, ""))
@@ -191,14 +188,6 @@ def _of(row: Row, price: float) -> Iterator[Figure]:
     yield Figure(name=f"{scene}: late", value=100 * row.late, unit="%")
     yield Figure(name=f"{scene}: kept", value=100 * (row.kept_share or 0.0), unit="%")
     yield Figure(name=f"{scene}: executor-hours of static", value=100 * price, unit="%")
-
-
-def _rescales(row: Row) -> float:
-    return row.live_rescales * CYCLE / row.hours + _restarts(row)
-
-
-def _restarts(row: Row) -> float:
-    return row.restart_rescales * CYCLE / row.hours
 
 
 def _notes(found: Sequence[Row], afterwards: Sequence[hindsight.Chosen]) -> str:

@@ -5,7 +5,8 @@ Failures are left out: what they take from the error budget, no policy can spare
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -22,9 +23,6 @@ OBJECTIVES = (0.95, 0.99)
 JOBS = ("spark-stateless:live=no", "phoebe", "spark-stateless", "spark-stateful", "spark-wide")
 """The first two can only be rescaled by a restart."""
 TRACES = ("diurnal", "yahoo-sine")
-
-CYCLE = 2.0
-"""Hours in which rescales are counted."""
 
 _METHOD = (
     "`sluice` on simulated jobs that are to keep their bound so much of the time. `late` is the share of the time in "
@@ -57,11 +55,11 @@ def main() -> int:
     return 0
 
 
-def _rows(objective: float, seeds: int, processes: int) -> Sequence[Row]:
+def _rows(objective: float, seeds: int, processes: int) -> Iterable[Row]:
     cases = [
         Case(
             contender=contender("sluice"),
-            plant=plant(f"{job}{',' if ':' in job else ':'}objective={objective}"),
+            plant=replace(plant(job), objective=objective),
             source=source,
             seed=seed,
             failures="none",
@@ -73,13 +71,12 @@ def _rows(objective: float, seeds: int, processes: int) -> Sequence[Row]:
     return results.rows(running.carried_out(cases, processes, Console(width=100)))
 
 
-def _figures(found: Sequence[Row]) -> Iterator[Figure]:
-    scenes = [f"{job}, {trace}" for job in JOBS for trace in TRACES]
-    for scene, row in zip(scenes, found, strict=True):
-        rescales = (row.live_rescales + row.restart_rescales) * CYCLE / row.hours
+def _figures(found: Iterable[Row]) -> Iterator[Figure]:
+    for row in found:
+        scene = f"{row.plant}, {row.trace}"
         yield Figure(name=f"{scene}: late", value=100 * row.late, unit="%")
         yield Figure(name=f"{scene}: executor-hours", value=row.executor_hours, unit="")
-        yield Figure(name=f"{scene}: rescales in 2 h", value=rescales, unit="")
+        yield Figure(name=f"{scene}: rescales in 2 h", value=row.rescales_per_cycle, unit="")
 
 
 if __name__ == "__main__":

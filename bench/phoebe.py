@@ -45,9 +45,6 @@ POLICIES = (
 )
 """Ours is the last one, whose column has the goals."""
 
-CYCLE = 2.0
-"""Hours, of the sine."""
-
 _METHOD = (
     "The evaluation of Phoebe (Geldenhuys et al., ICWS 2022) on simulated jobs: two to 24 workers, every rescale a "
     "restart, 6 h of load, 8 lost drivers (after 1,200 s and then every 2,743 s, as in the published runs), a "
@@ -181,13 +178,12 @@ def _late(row: Row) -> list[Figure]:
 
 def _spent(row: Row, static: float, by_oracle: float) -> list[Figure]:
     production = row.executor_hours - row.profiling_hours
-    rescales = row.live_rescales + row.restart_rescales
     return [
         _figure(row, "workers, mean", row.mean_executors, ""),
         _figure(row, "executor-hours of static 24", _percent(production, static), "%", "<= 65"),
         _figure(row, "the same with the profile", _percent(row.executor_hours, static), "%"),
         _figure(row, "the same by the oracle's", by_oracle, "x"),
-        _figure(row, "rescales in 2 h", rescales * CYCLE / row.hours, "", "<= 4"),
+        _figure(row, "rescales in 2 h", row.rescales_per_cycle, "", "<= 4"),
     ]
 
 

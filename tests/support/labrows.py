@@ -4,6 +4,7 @@ from sluice.lab.results import Row
 
 
 def row(policy: str, late: float, hours: float, trace: str = "ramp", length: float = 2.0) -> Row:
+    """What a policy has brought; all else is nothing."""
     return Row(
         plant="phoebe",
         trace=trace,

@@ -12,6 +12,9 @@ from sluice.lab.cases import Json
 
 VERSION = 1
 
+CYCLE = 2.0
+"""Hours in which rescales are counted, as the published evaluations do."""
+
 Key = tuple[str, str, str]
 """Plant, load and policy."""
 
@@ -55,6 +58,21 @@ class Row:
     def terms(self) -> tuple[float, str, bool]:
         """Without these the numbers of two results say nothing about each other: length, failures, profile."""
         return (self.hours, self.failures, self.profile)
+
+    @property
+    def live_per_cycle(self) -> float:
+        """Live rescales in two hours."""
+        return self.live_rescales * CYCLE / self.hours
+
+    @property
+    def restarts_per_cycle(self) -> float:
+        """Rescales by a restart in two hours."""
+        return self.restart_rescales * CYCLE / self.hours
+
+    @property
+    def rescales_per_cycle(self) -> float:
+        """All rescales in two hours."""
+        return self.live_per_cycle + self.restarts_per_cycle
 
     @property
     def kept_share(self) -> float | None:

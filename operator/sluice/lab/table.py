@@ -17,9 +17,6 @@ profile: those of them before it began. mean: executors. live, restarts: rescale
 direction in an hour. ms: processor time of a decision without its forecast (99 %). x oracle: hours by the oracle's.
 """
 
-CYCLE = 2.0
-"""Hours."""
-
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
@@ -35,8 +32,8 @@ COLUMNS: Sequence[tuple[str, Callable[[Row], str]]] = (
     ("hours", lambda row: f"{row.executor_hours:.1f}"),
     ("profile", lambda row: f"{row.profiling_hours:.1f}"),
     ("mean", lambda row: f"{row.mean_executors:.1f}"),
-    ("live", lambda row: f"{row.live_rescales * CYCLE / row.hours:.1f}"),
-    ("restarts", lambda row: f"{row.restart_rescales * CYCLE / row.hours:.1f}"),
+    ("live", lambda row: f"{row.live_per_cycle:.1f}"),
+    ("restarts", lambda row: f"{row.restarts_per_cycle:.1f}"),
     ("turns", lambda row: f"{row.turns:.1f}"),
     ("ms", lambda row: f"{row.cpu_p99 * 1000:.0f}"),
 )
