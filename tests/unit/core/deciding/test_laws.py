@@ -31,7 +31,7 @@ from sluice.core.modelling.downtime import Cause, Downtimes
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.modelling.shapes import Slots
 from sluice.core.series import Measured, NoData
-from tests.unit.core.deciding.situations import MODELS, steady
+from tests.unit.core.deciding.situations import MODELS, steady, wishes
 
 MISSING = NoData("missing")
 
@@ -241,11 +241,12 @@ def test_a_shorter_recovery_target_never_means_fewer_executors(
     assert wanted(target) >= wanted(target * factor)
 
 
-@given(situations(), st.floats(0.5, 0.9999), st.floats(0.5, 0.9999))
+@given(st.floats(0, 2e5), st.booleans(), st.floats(0.5, 0.9999), st.floats(0.5, 0.9999))
 @settings(max_examples=100, deadline=None)
 def test_a_smaller_error_budget_never_means_fewer_executors(
-    situation: Situation, one: float, other: float
+    rate: float, live: bool, one: float, other: float
 ) -> None:
+    situation = steady(rate, 12, live=live, wishes=wishes(2))
     lax, strict = (Sluice(objective=share) for share in sorted((one, other)))
     assert decide(situation, strict).executors >= decide(situation, lax).executors
 
