@@ -12,19 +12,22 @@ from statistics import fmean
 
 from rich.console import Console
 
-from bench import hindsight, report
+from bench import duels, hindsight, report
+from bench.duels import Duel
 from bench.progress import Progress
 from bench.report import Figure, Result
 from sluice.lab import loads, results, running
 from sluice.lab.cases import EACH, FIRST_FAILURE, Case, Json
 from sluice.lab.contenders import contenders
 from sluice.lab.plants import plants
-from sluice.lab.results import Key, Row, by_scene
-from sluice.lab.verdicts import OURS, beaten, gaps, is_better
+from sluice.lab.results import Key, Row
+from sluice.lab.verdicts import OURS, beaten, gaps
 
 STATIC = "static"
 POLICIES = ("rivals", "oracle", OURS)
 """Ours is the last one, whose column has the goals."""
+KNOBS = "sweep"
+"""The rivals with their main knob at other positions."""
 
 JOBS = ("spark-stateless", "spark-stateful", "spark-wide")
 TRACES = "reporting"
@@ -34,8 +37,9 @@ ALL = "all"
 _METHOD = (
     "Each policy on three simulated Spark jobs under loads on which no parameter was chosen, with lost drivers after "
     "1,200 s and then every 2,743 s. All stand behind the same guards; each has the defaults of its authors, "
-    "which are not tuned to these jobs. `late` is the share of the time in which what arrived was committed later "
-    "than the bound, outages included; `late, working` leaves the outages out. `kept` are recoveries within the "
+    "which are not tuned to these jobs; how it does when its main knob is turned is told below. `late` is the share "
+    "of the time in which what arrived was committed later than the bound, outages included; `late, working` leaves "
+    "the outages out. `kept` are recoveries within the "
     "target, of those that all executors together could have kept; a failure lasts as long under each policy. "
     "Executor-hours are told as the share of those that `static` takes, which always has all executors, and count "
     "the profile of the policies that use one. "
@@ -64,7 +68,9 @@ def main() -> int:
         versions=report.versions("numpy", "statsmodels"),
         runs=_runs(found),
         are_repeats=False,
-        notes=_notes(found, hindsight.chosen(rows)),
+        notes=_notes(
+            found, duels.fought(rows, contenders(["rivals", KNOBS])), hindsight.chosen(rows)
+        ),
     )
     progress.say(f"written: {report.write(result, save_as=options.save_as)}")
     return 0
@@ -87,7 +93,7 @@ def _cases(seeds: int) -> list[list[Case]]:
     return [
         [
             Case(contender=contender, plant=plant, source=source, seed=seed)
-            for contender in contenders([*POLICIES, *hindsight.numbers(plant)])
+            for contender in contenders([*POLICIES, KNOBS, *hindsight.numbers(plant)])
         ]
         for seed in range(1, seeds + 1)
         for source in loads.sources([TRACES])
@@ -190,40 +196,20 @@ def _of(row: Row, price: float) -> Iterator[Figure]:
     yield Figure(name=f"{scene}: executor-hours of static", value=100 * price, unit="%")
 
 
-def _notes(found: Sequence[Row], afterwards: Sequence[hindsight.Chosen]) -> str:
-    told = [f"- {one}." for one in beaten(found)] or ["Nowhere."]
+def _notes(
+    found: Sequence[Row], fought: Sequence[Duel], afterwards: Sequence[hindsight.Chosen]
+) -> str:
+    told = [f"- {one}." for one in beaten(duels.rows(fought))] or ["Nowhere."]
     absent = sorted(
         {source.name for source in loads.sources([TRACES])} - {row.trace for row in found}
     )
     lack = f"Not tried in this result: {', '.join(absent)}.\n\n" if absent else ""
     return (
         f"{lack}"
-        "## `sluice` and each rival\n\nIn how many scenes one is late for less of the time *and* costs less; in all "
-        f"others one is paid for by the other.\n\n{_duels(found)}\n\n"
+        f"## `sluice` and each rival\n\n{duels.told(fought)}\n\n"
         f"## Where a rival is better in both\n\n{chr(10).join(told)}\n\n"
         f"## A number of executors that is chosen afterwards\n\n{hindsight.told(afterwards)}"
     )
-
-
-def _duels(found: Sequence[Row]) -> str:
-    lines = [
-        "| rival | scenes | `sluice` better | rival better | less late, dearer | cheaper, later |"
-    ]
-    lines.append("|" + "---|" * 6)
-    for policy in map(str, contenders(["rivals"])):
-        pairs = [_pair(scene, policy) for scene in by_scene(found).values()]
-        better = sum(is_better(ours, rival) for ours, rival in pairs)
-        worse = sum(is_better(rival, ours) for ours, rival in pairs)
-        rest = [pair for pair in pairs if not (is_better(*pair) or is_better(*pair[::-1]))]
-        less_late = sum(ours.late < rival.late for ours, rival in rest)
-        counts = (len(pairs), better, worse, less_late, len(rest) - less_late)
-        lines.append(f"| {policy} | {' | '.join(map(str, counts))} |")
-    return "\n".join(lines)
-
-
-def _pair(scene: Iterable[Row], policy: str) -> tuple[Row, Row]:
-    by_policy = {row.policy: row for row in scene}
-    return by_policy[OURS], by_policy[policy]
 
 
 if __name__ == "__main__":

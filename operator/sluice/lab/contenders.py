@@ -2,7 +2,8 @@
 
 Each comes with the interval at which its authors let it decide, and with a forecast if it asks for one. What its
 authors leave to the user is taken from the plant: the objective, the target of a recovery, and where lag means trouble.
-`rivals` are all policies with their defaults, `sweep` those with a knob at several positions of it.
+`rivals` are all policies with their defaults, `sweep` those that decide, with what they have most to turn at other
+positions: the load or lag of an executor, a reserve, the target of a recovery, how long they leave a job alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,12 +46,14 @@ SETS: Mapping[str, tuple[str, ...]] = {
         "phoebe",
     ),
     "sweep": (
-        *(f"hpa:target={target}" for target in (0.35, 0.5, 0.65, 0.8)),
-        *(f"keda-lag:seconds={seconds}" for seconds in (1, 2, 5, 10)),
-        *(f"flink-autoscaler:target={target}" for target in (0.35, 0.5, 0.7)),
-        *(f"ds2:scaling_factor={factor}" for factor in (0.0, 0.25, 0.5)),
-        *(f"static:executors={executors}" for executors in (12, 18, 24)),
-        *(f"phoebe:hysteresis={executors}" for executors in (0, 2)),
+        *(f"hpa:target={target}" for target in (0.35, 0.5, 0.65)),
+        *(f"keda-lag:seconds={seconds}" for seconds in (1, 2, 10)),
+        *(f"flink-autoscaler:target={target}" for target in (0.35, 0.5)),
+        *(f"ds2:scaling_factor={factor}" for factor in (0.25, 0.5)),
+        *(f"twres:evaluation={seconds}" for seconds in (60, 180)),
+        *(f"daedalus:target={seconds}" for seconds in (60, 180)),
+        *(f"phoebe:downtime={seconds}" for seconds in (100, 130)),
+        *(f"phoebe:evaluation={seconds}" for seconds in (60, 180)),
     ),
 }
 
