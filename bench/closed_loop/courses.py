@@ -55,6 +55,14 @@ class Course:
         """The moments of the samples."""
         return tuple(self.start + self.step * place for place in range(len(self.wanted)))
 
+    @property
+    def age(self) -> float:
+        """Seconds that samples are old when they are told: those of the youngest commit that is told of."""
+        commits = self.known("committed")
+        news = zip(self.times[1:], commits[1:], commits, strict=False)
+        ages = [at - commit for at, commit, before in news if commit not in (None, before)]
+        return max(0.0, min(ages, default=0.0))
+
     def grown(self, counter: str) -> tuple[float, ...]:
         """By how much a counter of all drivers together has grown since the sample before."""
         growths = [growth(getattr(driver, counter)) for driver in self.drivers]
