@@ -5,7 +5,7 @@ that nobody has told is None, and so is all of a driver that is not there.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 
 Samples = tuple[float | None, ...]
@@ -56,12 +56,15 @@ class Course:
         return tuple(self.start + self.step * place for place in range(len(self.wanted)))
 
     @property
-    def age(self) -> float:
-        """Seconds that samples are old when they are told: those of the youngest commit that is told of."""
+    def in_time(self) -> "Course":
+        """The same with each sample at the moment of which it tells.
+
+        That is earlier than it was told by as much as nothing that is told is younger: the age of the youngest commit.
+        """
         commits = self.known("committed")
         news = zip(self.times[1:], commits[1:], commits, strict=False)
         ages = [at - commit for at, commit, before in news if commit not in (None, before)]
-        return max(0.0, min(ages, default=0.0))
+        return replace(self, start=self.start - max(0.0, min(ages, default=0.0)))
 
     def grown(self, counter: str) -> tuple[float, ...]:
         """By how much a counter of all drivers together has grown since the sample before."""

@@ -151,10 +151,7 @@ def _under_load(course: Course, scene: Scene) -> list[int]:
 
 
 def recovery_seconds(course: Course, scene: Scene, at: float) -> float | None:
-    """The seconds of a recovery from a failure at a moment; None if the course does not show its end.
-
-    A sample tells of a moment before its own, by as much as nothing told of is younger.
-    """
+    """The seconds of a recovery from a failure at a moment; None if the course does not show its end."""
     times, commits = course.times, held(course.known("committed"))
     usual = _usual(course, scene, at, commits)
     calm = round(CALM.total_seconds() / course.step)
@@ -164,7 +161,7 @@ def recovery_seconds(course: Course, scene: Scene, at: float) -> float | None:
             continue
         ahead = usual[place : place + calm + 1]
         if len(ahead) == calm + 1 and all(ahead):
-            return moment - course.age - at
+            return moment - at
     return None
 
 

@@ -35,8 +35,8 @@ whose copies count as executors.
 
 Time above the bound is the share of windows of 10 s in which less than {share:.0%} of the committed rows were within
 it, or in which nothing was committed for longer than that. A recovery lasts from the failure to the first moment after
-a commit from which on, for 10 s, no more rows waited than usual and rows were in time, less the age that samples have
-when they are told. What was predicted is what the
+a commit from which on, for 10 s, no more rows waited than usual and rows were in time, each sample at the moment
+of which it tells. What was predicted is what the
 operator's models had learned by then; of `static` and `hpa` it observes only. Spark's Kafka sink writes the batch in
 flight again after a failure: such rows are written twice, and none may be lost."""
 
@@ -102,8 +102,9 @@ def write(kept: Kept, file: Path) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     # An hour's work must not be lost by what goes wrong in a simulation.
     _store(_record(kept, NoData("not yet"), {}), file)
-    plant = calibrated(kept.scene, list(kept.runs.values()))
-    pairs = {name: _pair(kept, run, plant) for name, run in kept.runs.items()}
+    runs = {name: replace(run, course=run.course.in_time) for name, run in kept.runs.items()}
+    plant = calibrated(kept.scene, list(runs.values()))
+    pairs = {name: _pair(kept, run, plant) for name, run in runs.items()}
     _store(_record(kept, plant, pairs), file)
     shown = file.with_suffix(".md")
     shown.write_text(_page(kept, plant, pairs), encoding="utf-8")

@@ -106,13 +106,14 @@ def test_a_recovery_whose_end_is_not_seen_has_no_length() -> None:
     assert not Recovery(fault="driver killed", at=1000, seconds=None).keeps(SCENE.target)
 
 
-def test_a_recovery_is_no_longer_for_being_seen_late() -> None:
-    course = steady(silent=[(1000, 1080)])
+def test_nothing_lasts_longer_for_being_seen_late() -> None:
+    course = steady(silent=[(100, 160), (1000, 1080)])
     (driver,) = course.drivers
     earlier = tuple(commit - 4 if commit is not None else None for commit in driver.committed)
-    seen_late = replace(course, drivers=(replace(driver, committed=earlier),))
-    assert (course.age, seen_late.age) == (0, 4)
+    seen_late = replace(course, drivers=(replace(driver, committed=earlier),)).in_time
     assert figures.recovery_seconds(seen_late, SCENE, 1000) == 85 - 4
+    assert figures.late_share(seen_late, SCENE) == figures.late_share(course, SCENE)
+    assert seen_late.in_time == seen_late
 
 
 def test_executor_hours_are_those_of_running_pods_under_load_and_of_the_profile() -> None:
