@@ -34,11 +34,11 @@ takes several times the CPU of the rows. `phoebe` and `sluice` are policies of t
 whose copies count as executors.
 
 Time above the bound is the share of windows of 10 s in which less than {share:.0%} of the committed rows were within
-it, or in which nothing was committed for longer than that. A recovery lasts from the failure to the first moment after
-a commit from which on, for 10 s, no more rows waited than usual and rows were in time, each sample at the moment
-of which it tells. What was predicted is what the
-operator's models had learned by then; of `static` and `hpa` it observes only. Spark's Kafka sink writes the batch in
-flight again after a failure: such rows are written twice, and none may be lost."""
+it, or in which nothing was committed for longer than that. A recovery lasts from the failure to the first moment
+after a commit from which on, for 10 s, no more rows waited than usual and rows were in time, each sample at the
+moment of which it tells. What was predicted is what the operator's models had learned by then; of `static` and `hpa`
+it observes only. Spark's Kafka sink writes the batch in flight again after a failure: such rows are written twice,
+and none may be lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
