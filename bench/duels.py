@@ -17,6 +17,16 @@ class Bout:
     rival: Row
     every: float
 
+    @property
+    def won(self) -> bool:
+        """Whether `sluice` is late for less of the time, and costs less."""
+        return is_better(self.ours, self.rival)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the rival is, and does."""
+        return is_better(self.rival, self.ours)
+
 
 @dataclass(frozen=True, slots=True)
 class Duel:
@@ -48,13 +58,13 @@ class Duel:
 
     @property
     def won(self) -> int:
-        """Scenes in which `sluice` is late for less of the time, and costs less."""
-        return sum(is_better(bout.ours, bout.rival) for bout in self.bouts)
+        """Scenes in which `sluice` is better in both."""
+        return sum(bout.won for bout in self.bouts)
 
     @property
     def lost(self) -> int:
         """Scenes in which the rival is."""
-        return sum(is_better(bout.rival, bout.ours) for bout in self.bouts)
+        return sum(bout.lost for bout in self.bouts)
 
     @property
     def dearer(self) -> int:
@@ -68,11 +78,7 @@ class Duel:
 
     @property
     def _even(self) -> list[Bout]:
-        return [
-            bout
-            for bout in self.bouts
-            if not (is_better(bout.ours, bout.rival) or is_better(bout.rival, bout.ours))
-        ]
+        return [bout for bout in self.bouts if not (bout.won or bout.lost)]
 
 
 def fought(found: Iterable[Row], rivals: Iterable[Contender]) -> tuple[Duel, ...]:

@@ -18,12 +18,11 @@ from bench.progress import Progress
 from bench.report import Figure, Result
 from sluice.lab import loads, results, running
 from sluice.lab.cases import EACH, FIRST_FAILURE, Case, Json
-from sluice.lab.contenders import contenders
+from sluice.lab.contenders import STATIC, contenders
 from sluice.lab.plants import plants
 from sluice.lab.results import Key, Row
 from sluice.lab.verdicts import OURS, beaten, gaps
 
-STATIC = "static"
 POLICIES = ("rivals", "oracle", OURS)
 """Ours is the last one, whose column has the goals."""
 KNOBS = "sweep"

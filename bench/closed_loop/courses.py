@@ -59,7 +59,7 @@ class Course:
     def in_time(self) -> "Course":
         """The same with each sample at the moment of which it tells.
 
-        That is earlier than it was told by as much as nothing that is told is younger: the age of the youngest commit.
+        Whatever is told is at least as old as the youngest commit that a sample has told of: all are earlier by that.
         """
         commits = self.known("committed")
         news = zip(self.times[1:], commits[1:], commits, strict=False)

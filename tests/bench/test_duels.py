@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from bench import duels
+from bench.duels import Duel
 from sluice.lab.contenders import contenders
 from sluice.lab.results import Row
 from sluice.lab.verdicts import beaten
@@ -29,14 +30,14 @@ def test_each_scene_is_won_lost_or_paid_for() -> None:
     assert [one.rival.trace for one in beaten(duels.rows([duel]))] == ["lost"]
 
 
+def _positions(*found: tuple[float, float]) -> tuple[Duel, ...]:
+    """The duels of the positions of `HPA`, late for so much and at such a price."""
+    rivals = [row(str(one), *brought) for one, brought in zip(HPA, found, strict=True)]
+    return duels.fought(_scene("ramp", *rivals), HPA)
+
+
 def test_the_best_position_is_the_cheapest_that_is_late_for_no_more_than_ours() -> None:
-    found = _scene(
-        "ramp",
-        row("hpa", 0.2, 8.0),
-        row("hpa:target=0.35", 0.03, 19.0),
-        row("hpa:target=0.5", 0.05, 17.0),
-    )
-    fought = duels.fought(found, HPA)
+    fought = _positions((0.2, 8.0), (0.03, 19.0), (0.05, 17.0))
     assert duels.best(fought).rival == HPA[2]
     lines = duels.told(fought).splitlines()
     assert "| **hpa:target=0.5** | 5 | 85 | 0 | 0 | 0 | 0 | 1 |" in lines
@@ -44,13 +45,8 @@ def test_the_best_position_is_the_cheapest_that_is_late_for_no_more_than_ours() 
 
 
 def test_where_all_positions_are_late_for_more_the_best_is_the_least_late() -> None:
-    found = _scene(
-        "ramp",
-        row("hpa", 0.2, 8.0),
-        row("hpa:target=0.35", 0.06, 19.0),
-        row("hpa:target=0.5", 0.1, 17.0),
-    )
-    assert duels.best(duels.fought(found, HPA)).rival == HPA[1]
+    fought = _positions((0.2, 8.0), (0.06, 19.0), (0.1, 17.0))
+    assert duels.best(fought).rival == HPA[1]
 
 
 def test_scenes_have_the_same_weight_and_recoveries_too() -> None:
