@@ -7,7 +7,7 @@ may be cheaper than one rescale more. Under a need that grows steadily, the chea
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.core.deciding.assessing import INFINITE, Trial, pace
 from sluice.core.deciding.situation import Situation
@@ -45,13 +45,29 @@ class Price:
 class Rescale:
     """The way of a rescale, the seconds from its begin until all is caught up, and its cost in executor-seconds.
 
-    `spent` are the seconds that it takes from the error budget, if they are what makes it dear, else 0.
+    `spent` are the seconds that it takes from the error budget, if they are what makes it dear, else 0. `back` are
+    those of the outage on the way back, if that counts, too.
     """
 
     path: Path
     outage: float
     cost: float
     spent: float = 0.0
+    back: float = 0.0
+
+    def followed_by(self, other: "Rescale", *, share: float) -> "Rescale":
+        """This one, and the way back, of whose cost such a share counts.
+
+        Nobody goes back to executors with which the job does not keep up.
+        """
+        if other.outage == INFINITE:
+            return self
+        return replace(
+            self,
+            cost=self.cost + share * other.cost,
+            spent=self.spent + other.spent,
+            back=other.outage,
+        )
 
     def break_even(self, horizon: float) -> float:
         """So many executors too many until the horizon are as good as this rescale."""
@@ -63,15 +79,24 @@ class Rescale:
 
 
 def cheapest_rescale(
-    situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
+    situation: Situation,
+    trial: Trial,
+    capacity: Capacity,
+    executors: int,
+    *,
+    needed: int,
+    price: Price,
 ) -> Rescale:
-    """The rescale to so many executors by the way with the shorter outage, of those that the driver allows."""
+    """The rescale to so many executors by the way with the shorter outage, of those that the driver allows.
+
+    So many are `needed` in the trial, from which follows how many the highest load needs.
+    """
     rate = capacity.rate(executors)
-    outages = {path: _outage(situation, trial, rate, path) for path in _paths(situation)}
+    outages = {path: _outage(situation, trial, executors, rate, path) for path in _paths(situation)}
     path = min(outages, key=lambda path: outages[path].seconds)
     found = outages[path]
     usual, late = price.outage * found.seconds, price.late * found.late
-    size = max(_largest_need(situation, trial, capacity, executors), situation.executors)
+    size = max(_largest_need(situation, trial, capacity, needed), situation.executors)
     return Rescale(
         path=path,
         outage=found.seconds,
@@ -114,18 +139,28 @@ class _Outage:
 _ENDLESS = _Outage(seconds=INFINITE, late=INFINITE)
 
 
-def _outage(situation: Situation, trial: Trial, capacity: float, path: Path) -> _Outage:
+def _outage(
+    situation: Situation, trial: Trial, executors: int, capacity: float, path: Path
+) -> _Outage:
+    downtimes = situation.models.downtimes
+    if path is Path.LIVE and _leaves_nothing_cold(situation, executors):
+        downtimes = downtimes.with_excess(0.0)
     recovery = rescale_cost(
         path,
         trial.load,
         pace(trial.batching, capacity),
         interval=trial.interval,
-        downtimes=situation.models.downtimes,
+        downtimes=downtimes,
         share=0.5,
     ).recovery
     if not isinstance(recovery, Recovered):
         return _ENDLESS
     return _Outage(seconds=recovery.seconds, late=_late(recovery, situation.targets.latency))
+
+
+def _leaves_nothing_cold(situation: Situation, executors: int) -> bool:
+    """Whether those that stay have all that a batch needs. State that was kept by others, they have to load first."""
+    return executors < situation.executors and situation.observed.state == 0
 
 
 def _late(recovery: Recovered, bound: float | None) -> float:

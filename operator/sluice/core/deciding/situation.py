@@ -89,6 +89,7 @@ class Observations:
     batch        seconds that the last batch took
     in_flight    seconds since the batch that runs now has begun, 0 between batches
     queued       executors that would be kept busy by the tasks that wait for a core
+    state        rows of state, which the executors keep
     """
 
     arrival: Measured = NOT_MEASURED
@@ -101,6 +102,7 @@ class Observations:
     batch: Measured = NOT_MEASURED
     in_flight: Measured = NOT_MEASURED
     queued: Measured = NOT_MEASURED
+    state: Measured = NOT_MEASURED
     age: float = 0.0
     """Seconds since the newest of these was measured."""
 

@@ -15,7 +15,8 @@ class Scrape:
 
     `latency` is in seconds, at the objective's percentile, of the last two minutes. `batches` are those since the
     scrape before. `start` is that of the driver; None where it is not told. The newest batch is `in_flight` for so many
-    seconds, 0 if none is, and tasks that wait for a core would keep so many more executors busy (`queued`).
+    seconds, 0 if none is, and tasks that wait for a core would keep so many more executors busy (`queued`). `state` are
+    the rows of state.
     """
 
     at: float
@@ -30,6 +31,7 @@ class Scrape:
     start: Start | None = None
     in_flight: Measured = NOT_TOLD
     queued: Measured = NOT_TOLD
+    state: Measured = NOT_TOLD
 
     @property
     def is_idle(self) -> bool:

@@ -54,6 +54,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
             start=_start(report),
             in_flight=_in_flight(report, at),
             queued=NOT_TOLD if report.waiting_tasks is None else report.waiting_tasks / cores,
+            state=_state(report),
         ),
         incarnation=report.incarnation,
         upto=max((batch.end for batch in batches), default=before.upto if before else 0.0),
@@ -121,6 +122,12 @@ def _in_flight(report: AgentReport, at: float) -> float:
     """Of several queries, the one whose batch runs for the longest time keeps the others waiting."""
     begun = [query.in_batch_since for query in _batched(report) if query.in_batch_since is not None]
     return max((at - _seconds(since) for since in begun), default=0.0)
+
+
+def _state(report: AgentReport) -> Measured:
+    """A batch tells of all state there is; without one, nobody knows whether there will be some."""
+    told = [query.state_rows or 0 for query in report.running if query.batches]
+    return float(sum(told)) if told and len(told) == len(report.running) else NO_QUERY
 
 
 def _cpu(report: AgentReport, before: Sight | None, cores: int) -> Measured:

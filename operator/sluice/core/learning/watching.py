@@ -192,6 +192,7 @@ class Watcher:
             batch=self.last_batch.seconds if self.last_batch else NO_BATCH,
             in_flight=newest.in_flight,
             queued=newest.queued,
+            state=newest.state,
             age=now - newest.at,
         )
 

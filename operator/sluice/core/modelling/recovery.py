@@ -156,6 +156,9 @@ def most_usual(lag: float) -> float:
 
 
 def _has_caught_up(pace: Pace, rate: float, batches: list[float], left: float) -> bool:
+    # A limit of rows lets each batch end in time, however much it leaves for the next one.
+    if pace.capacity > pace.sustained <= rate:
+        return False
     if batches[-1] < SETTLED or batches[-1] <= pace.period:
         return True
     if rate >= pace.sustained:

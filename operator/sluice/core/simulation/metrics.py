@@ -58,6 +58,8 @@ class Metrics:
                 for batch, before in zip(batches, begun, strict=False)
             ),
             start=job.start,
+            # All that was ever processed, as where nothing expires.
+            state=job.committed if job.plant.state_reload else 0.0,
         )
 
     def _rate(

@@ -263,10 +263,64 @@ def test_a_rescale_that_is_not_over_when_more_are_needed_again_says_so() -> None
     assert re.search(told, held.reason)
 
 
+def giving_back(*, state: float | NoData, excess: float = 14.0, **changes: object) -> Decision:
+    """A job without much error budget, whose newest driver was slow at first, and that needs fewer executors now."""
+    models = replace(MODELS, downtimes=MODELS.downtimes.with_excess(excess))
+    situation = steady(80_000, executors=12, wishes=wishes(4), models=models, **changes)
+    return Sluice(objective=0.9999)(observing(situation, state=state))
+
+
+def test_executors_are_given_back_live_at_no_price_of_cold_ones_where_nobody_has_to_load_state() -> (
+    None
+):
+    assert giving_back(state=0.0).executors < 12
+    for held in (
+        giving_back(state=1.0),
+        giving_back(state=MISSING),
+        giving_back(state=0.0, live=False),
+    ):
+        assert held.executors == 12
+        assert "from the error budget" in held.reason
+    assert giving_back(state=1.0, excess=0.0).executors < 12
+
+
+def test_giving_back_live_costs_what_was_seen_of_it() -> None:
+    slow = MODELS.downtimes.with_observation(Cause.RESCALE_LIVE, 14.0)
+    situation = steady(80_000, executors=12, wishes=wishes(4))
+    situation = observing(replace(situation, models=replace(MODELS, downtimes=slow)), state=0.0)
+    assert Sluice(objective=0.9999)(situation).executors == 12
+
+
+def test_of_the_way_back_that_has_to_come_its_own_price_counts() -> None:
+    cold = replace(MODELS, downtimes=MODELS.downtimes.with_excess(14.0))
+    situation = observing(steady(108_000, executors=10, models=cold, targets=Targets()), state=0.0)
+    situation = replace(situation, wishes=to_and_fro(400.0))
+    held = SLUICE(situation)
+    assert (held.wanted, held.executors) == (9, 10)
+    told = re.search(r"an outage of (\d+) s, and one of (\d+) s on the way back is", held.reason)
+    assert told
+    assert int(told[1]) < int(told[2])
+
+
+def test_nobody_goes_back_to_executors_with_which_the_job_does_not_keep_up() -> None:
+    crowded = CapacityModel(
+        points=((2, 64_000.0), (4, 60_000.0), (8, 40_000.0), (16, 20_000.0)),
+    )
+    models = replace(MODELS, capacity=crowded)
+    overloaded = observing(
+        steady(30_000, executors=16, models=models, targets=Targets()), state=0.0
+    )
+    assert SLUICE(replace(overloaded, wishes=to_and_fro(400.0))).executors == 9
+
+
+@pytest.mark.parametrize("state", [0.0, 1.0])
 @pytest.mark.parametrize("live", [True, False])
-def test_a_job_that_a_limit_of_rows_keeps_from_catching_up_is_not_disturbed(live: bool) -> None:
+def test_a_job_that_a_limit_of_rows_keeps_from_catching_up_is_not_disturbed(
+    live: bool, state: float
+) -> None:
     limited = Batching(period=10.0, most_rows=150_000.0)
     situation = steady(20_000, executors=10, wishes=wishes(2), live=live)
+    situation = observing(situation, state=state)
     assert SLUICE(situation).executors < 10
     held = SLUICE(replace(situation, batching=limited))
     assert held.executors == 10 > held.wanted

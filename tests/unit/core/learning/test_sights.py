@@ -67,6 +67,15 @@ def test_the_batch_that_runs_for_the_longest_time_is_told_also_before_any_is_com
     assert seen(at(10, query(), *flying)).scrape.in_flight == pytest.approx(8)
 
 
+def test_the_state_is_that_of_all_queries_once_each_has_told_of_a_batch() -> None:
+    told = (batch(-5, 2, 100),)
+    without, with_state = query(batches=told), query(batches=told, state_rows=70)
+    assert seen(at(10, without)).scrape.state == 0
+    assert seen(at(10, without, with_state, with_state)).scrape.state == 140
+    assert isinstance(seen(at(10, with_state, query())).scrape.state, NoData)
+    assert isinstance(seen(at(10)).scrape.state, NoData)
+
+
 def test_tasks_that_wait_are_counted_in_executors() -> None:
     assert seen(at(10, query(), waiting_tasks=5)).scrape.queued == 2.5
     assert isinstance(seen(at(10, query())).scrape.queued, NoData)

@@ -190,6 +190,17 @@ def test_a_rate_limit_for_normal_load_removes_all_headroom() -> None:
     assert recovered(free).seconds < 180
 
 
+def test_a_job_that_a_limit_keeps_behind_has_not_caught_up_when_a_batch_fits_its_period() -> None:
+    short = Outage(downtime=1, interval=1)
+    limited = Pace(capacity=8_000, period=10, most_rows=50_000)
+    overload = load([(0, 6_000), (900, 6_000)])
+    assert not isinstance(overload, NoData)
+    found = predicted_recovery(overload, short, limited)
+    assert found == Never("6000 rows/s arrive and 5000 rows/s can be processed")
+    free = predicted_recovery(overload, short, Pace(capacity=8_000, period=10))
+    assert recovered(free).seconds < 10
+
+
 def test_a_backlog_is_worked_off_no_faster_than_the_limit() -> None:
     limited = Pace(capacity=8_000, period=10, most_rows=50_000)
     outage = Outage(downtime=60, interval=10)

@@ -75,8 +75,8 @@ class Sluice:
     """What was enough for a time is expected to be enough for so many times that time more."""
     longest: float = 7200.0
     """But not for longer than that: loads change with the day."""
-    returning: float = 1.5
-    """A rescale costs so many times as much if it is known to be undone: by a load that comes back, or by noise."""
+    returning: float = 0.5
+    """The share of what the way back costs that counts, if it is known to come: for a load that returns, or noise."""
     stabilisation: float = 300.0
     """A smaller size must be wanted for so long, and a live rescale be so long ago."""
     downtime_share: float = 2 / 3
@@ -173,9 +173,17 @@ class Sluice:
         )
 
     def _rescale(self, case: Case, choice: Choice) -> Rescale:
-        executors = choice.chosen.executors
-        price = Price(outage=self.outage_price, late=self.budget_price / (1 - self.objective))
-        return cheapest_rescale(case.situation, case.later, case.capacity, executors, price=price)
+        return self._rescale_to(choice.chosen.executors, case, choice)
+
+    def _rescale_to(self, executors: int, case: Case, choice: Choice) -> Rescale:
+        return cheapest_rescale(
+            case.situation,
+            case.later,
+            case.capacity,
+            executors,
+            needed=choice.chosen.executors,
+            price=Price(outage=self.outage_price, late=self.budget_price / (1 - self.objective)),
+        )
 
     def _larger(self, case: Case, soon: Choice, later: Choice) -> Decision:
         situation, rescale = case.situation, self._rescale(case, soon)
@@ -285,7 +293,8 @@ class Sluice:
             back = wanted_again(case.situation, executors)
         else:
             back = self._back(case, executors, choice.best.executors)
-        both_ways = replace(rescale, cost=self.returning * rescale.cost)
+        way_back = self._rescale_to(case.situation.executors, case, choice)
+        both_ways = rescale.followed_by(way_back, share=self.returning)
         if not isinstance(back, NoData) and saved <= both_ways.break_even(back):
             return f"more are needed again in about {back:.0f} s, and {_too_dear(both_ways, back)}"
         if is_rising(case.situation, self.stabilisation, self.headroom):
@@ -330,10 +339,11 @@ def _too_dear(rescale: Rescale, within: float) -> str:
     if rescale.outage == INFINITE:
         return "the job would not catch up after the rescale"
     outage, worth = f"an outage of {rescale.outage:.0f} s", rescale.break_even(within)
-    if rescale.spent > 0:
-        outage += f", {rescale.spent:.0f} s of it from the error budget,"
     if worth == INFINITE:
         return f"{outage} is not over within {within:.0f} s"
+    if rescale.back > 0:
+        outage += f", and one of {rescale.back:.0f} s on the way back"
+    outage += f", {rescale.spent:.0f} s of it from the error budget," if rescale.spent > 0 else ""
     return f"{outage} is worth {worth:.1f} executors for {within:.0f} s"
 
 
