@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from sluice.core.deciding.assessing import INFINITE, Trial, pace
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
-from sluice.core.modelling.downtime import Cause
-from sluice.core.modelling.recovery import Recovered
+from sluice.core.modelling.downtime import Cause, Downtimes
+from sluice.core.modelling.recovery import Pace, Recovered
 from sluice.core.modelling.rescaling import Path, rescale_cost
 
 PROVEN = 3
@@ -56,12 +56,7 @@ class Rescale:
     back: float = 0.0
 
     def followed_by(self, other: "Rescale", *, share: float) -> "Rescale":
-        """This one, and the way back, of whose cost such a share counts.
-
-        Nobody goes back to executors with which the job does not keep up.
-        """
-        if other.outage == INFINITE:
-            return self
+        """This one, and the way back, of whose cost such a share counts."""
         return replace(
             self,
             cost=self.cost + share * other.cost,
@@ -79,24 +74,40 @@ class Rescale:
 
 
 def cheapest_rescale(
+    situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
+) -> Rescale:
+    """The rescale to so many executors by the way with the shorter outage, of those that the driver allows."""
+    downtimes = situation.models.downtimes
+    # State that others kept, those that stay have to load first.
+    if executors < situation.executors and situation.observed.state == 0:
+        downtimes = downtimes.with_warm_executors()
+    return _cheapest(situation, trial, capacity, executors, price, downtimes)
+
+
+def way_back(
+    situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
+) -> Rescale:
+    """The rescale that undoes one to so many executors, when all of them have as little to spare as these have now."""
+    return _cheapest(situation, trial, capacity, executors, price, situation.models.downtimes)
+
+
+def _cheapest(
     situation: Situation,
     trial: Trial,
     capacity: Capacity,
     executors: int,
-    *,
-    needed: int,
     price: Price,
+    downtimes: Downtimes,
 ) -> Rescale:
-    """The rescale to so many executors by the way with the shorter outage, of those that the driver allows.
-
-    So many are `needed` in the trial, from which follows how many the highest load needs.
-    """
-    rate = capacity.rate(executors)
-    outages = {path: _outage(situation, trial, executors, rate, path) for path in _paths(situation)}
+    after = pace(trial.batching, capacity.rate(executors))
+    outages = {
+        path: _outage(trial, after, path, downtimes, bound=situation.targets.latency)
+        for path in _paths(situation)
+    }
     path = min(outages, key=lambda path: outages[path].seconds)
     found = outages[path]
     usual, late = price.outage * found.seconds, price.late * found.late
-    size = max(_largest_need(situation, trial, capacity, needed), situation.executors)
+    size = max(_largest_need(situation, trial, capacity, executors), situation.executors)
     return Rescale(
         path=path,
         outage=found.seconds,
@@ -140,27 +151,14 @@ _ENDLESS = _Outage(seconds=INFINITE, late=INFINITE)
 
 
 def _outage(
-    situation: Situation, trial: Trial, executors: int, capacity: float, path: Path
+    trial: Trial, after: Pace, path: Path, downtimes: Downtimes, *, bound: float | None
 ) -> _Outage:
-    downtimes = situation.models.downtimes
-    if path is Path.LIVE and _leaves_nothing_cold(situation, executors):
-        downtimes = downtimes.with_excess(0.0)
     recovery = rescale_cost(
-        path,
-        trial.load,
-        pace(trial.batching, capacity),
-        interval=trial.interval,
-        downtimes=downtimes,
-        share=0.5,
+        path, trial.load, after, interval=trial.interval, downtimes=downtimes, share=0.5
     ).recovery
     if not isinstance(recovery, Recovered):
         return _ENDLESS
-    return _Outage(seconds=recovery.seconds, late=_late(recovery, situation.targets.latency))
-
-
-def _leaves_nothing_cold(situation: Situation, executors: int) -> bool:
-    """Whether those that stay have all that a batch needs. State that was kept by others, they have to load first."""
-    return executors < situation.executors and situation.observed.state == 0
+    return _Outage(seconds=recovery.seconds, late=_late(recovery, bound))
 
 
 def _late(recovery: Recovered, bound: float | None) -> float:

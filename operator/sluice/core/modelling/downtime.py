@@ -9,7 +9,7 @@ the first observation replaces their level. Where a new driver is needed, the jo
 JVM, session, executors and the program up to its first query are the same work, and so is what the first batch took
 longer than its rows explain. What comes before the program is added: the pause after a failure, which the job's spec
 declares, and what the next pod takes. A live rescale has no such start: other executors work while the new ones begin,
-so it holds batches up by no more than a first batch on cold executors did.
+so it holds batches up by no more than a first batch on cold executors did, and by hardly anything if it adds none.
 """
 
 import math
@@ -101,6 +101,14 @@ class Downtimes:
         """What the newest driver's first batch took longer, by what is known now; what is too long tells nothing."""
         is_told = seconds is not None and is_start(seconds)
         return replace(self, excess=seconds if is_told else None)
+
+    def with_warm_executors(self) -> "Downtimes":
+        """Of a live rescale after which none is cold: what was seen of any, else hardly a downtime."""
+        learned = self.causes[Cause.RESCALE_LIVE]
+        if learned.observed:
+            return self
+        quick = replace(learned, median=LEAST_LIVE)
+        return replace(self, causes={**self.causes, Cause.RESCALE_LIVE: quick})
 
     def with_pause(self, seconds: float) -> "Downtimes":
         """The pause as it is declared now. Losses that were seen with another one say nothing of the next."""

@@ -302,17 +302,6 @@ def test_of_the_way_back_that_has_to_come_its_own_price_counts() -> None:
     assert int(told[1]) < int(told[2])
 
 
-def test_nobody_goes_back_to_executors_with_which_the_job_does_not_keep_up() -> None:
-    crowded = CapacityModel(
-        points=((2, 64_000.0), (4, 60_000.0), (8, 40_000.0), (16, 20_000.0)),
-    )
-    models = replace(MODELS, capacity=crowded)
-    overloaded = observing(
-        steady(30_000, executors=16, models=models, targets=Targets()), state=0.0
-    )
-    assert SLUICE(replace(overloaded, wishes=to_and_fro(400.0))).executors == 9
-
-
 @pytest.mark.parametrize("state", [0.0, 1.0])
 @pytest.mark.parametrize("live", [True, False])
 def test_a_job_that_a_limit_of_rows_keeps_from_catching_up_is_not_disturbed(

@@ -115,6 +115,18 @@ def test_a_live_rescale_holds_batches_up_no_longer_than_the_first_one_on_cold_ex
     assert known.of(Cause.RESCALE_LIVE).quantile(0.5) == pytest.approx(held_up)
 
 
+@pytest.mark.parametrize("excess", [None, 0.0, 33.0])
+def test_a_live_rescale_that_leaves_none_cold_holds_hardly_up_until_one_was_seen(
+    excess: float | None,
+) -> None:
+    known = Downtimes().with_start(6).with_excess(excess)
+    assert known.with_warm_executors().of(Cause.RESCALE_LIVE).quantile(0.5) == LEAST_LIVE
+    restart = known.with_warm_executors().of(Cause.RESCALE_RESTART)
+    assert restart == known.of(Cause.RESCALE_RESTART)
+    seen = known.with_observation(Cause.RESCALE_LIVE, 20.0)
+    assert seen.with_warm_executors() == seen
+
+
 @pytest.mark.parametrize("start", [1.0, 6.0, 60.0])
 @pytest.mark.parametrize("excess", [None, 0.0, 4.0, 33.0])
 def test_until_both_ways_were_seen_a_live_rescale_is_taken_for_the_shorter_one(

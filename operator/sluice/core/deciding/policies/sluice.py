@@ -26,7 +26,7 @@ from sluice.core.deciding.outlook import (
     peak,
     upper_load,
 )
-from sluice.core.deciding.paying import Price, Rescale, cheapest_rescale
+from sluice.core.deciding.paying import Price, Rescale, cheapest_rescale, way_back
 from sluice.core.deciding.policies.replies import (
     enough_for,
     held,
@@ -173,17 +173,18 @@ class Sluice:
         )
 
     def _rescale(self, case: Case, choice: Choice) -> Rescale:
-        return self._rescale_to(choice.chosen.executors, case, choice)
-
-    def _rescale_to(self, executors: int, case: Case, choice: Choice) -> Rescale:
+        executors = choice.chosen.executors
         return cheapest_rescale(
-            case.situation,
-            case.later,
-            case.capacity,
-            executors,
-            needed=choice.chosen.executors,
-            price=Price(outage=self.outage_price, late=self.budget_price / (1 - self.objective)),
+            case.situation, case.later, case.capacity, executors, price=self._price()
         )
+
+    def _there_and_back(self, case: Case, choice: Choice, rescale: Rescale) -> Rescale:
+        executors = choice.chosen.executors
+        back = way_back(case.situation, case.later, case.capacity, executors, price=self._price())
+        return rescale.followed_by(back, share=self.returning)
+
+    def _price(self) -> Price:
+        return Price(outage=self.outage_price, late=self.budget_price / (1 - self.objective))
 
     def _larger(self, case: Case, soon: Choice, later: Choice) -> Decision:
         situation, rescale = case.situation, self._rescale(case, soon)
@@ -293,8 +294,7 @@ class Sluice:
             back = wanted_again(case.situation, executors)
         else:
             back = self._back(case, executors, choice.best.executors)
-        way_back = self._rescale_to(case.situation.executors, case, choice)
-        both_ways = rescale.followed_by(way_back, share=self.returning)
+        both_ways = self._there_and_back(case, choice, rescale)
         if not isinstance(back, NoData) and saved <= both_ways.break_even(back):
             return f"more are needed again in about {back:.0f} s, and {_too_dear(both_ways, back)}"
         if is_rising(case.situation, self.stabilisation, self.headroom):
