@@ -7,12 +7,13 @@ may be cheaper than one rescale more. Under a need that grows steadily, the chea
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sluice.core.deciding.assessing import INFINITE, Trial, pace
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
-from sluice.core.modelling.downtime import Cause, Downtimes
+from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.recovery import Pace, Recovered
 from sluice.core.modelling.rescaling import Path, rescale_cost
 
@@ -77,18 +78,19 @@ def cheapest_rescale(
     situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
 ) -> Rescale:
     """The rescale to so many executors by the way with the shorter outage, of those that the driver allows."""
-    downtimes = situation.models.downtimes
-    # State that others kept, those that stay have to load first.
-    if executors < situation.executors and situation.observed.state == 0:
-        downtimes = downtimes.with_warm_executors()
-    return _cheapest(situation, trial, capacity, executors, price, downtimes)
+    live = Path.LIVE.cause(situation.executors, executors)
+    is_seen = bool(situation.models.downtimes.causes[live].observed)
+    # What those that stay have to load of the state that others kept, only such a rescale tells.
+    if live is Cause.RELEASE_LIVE and not (is_seen or situation.observed.state == 0):
+        live = Cause.RESCALE_LIVE
+    return _cheapest(situation, trial, capacity, executors, price, live)
 
 
 def way_back(
     situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
 ) -> Rescale:
     """The rescale that undoes one to so many executors, when all of them have as little to spare as these have now."""
-    return _cheapest(situation, trial, capacity, executors, price, situation.models.downtimes)
+    return _cheapest(situation, trial, capacity, executors, price, Cause.RESCALE_LIVE)
 
 
 def _cheapest(
@@ -97,12 +99,12 @@ def _cheapest(
     capacity: Capacity,
     executors: int,
     price: Price,
-    downtimes: Downtimes,
+    live: Cause,
 ) -> Rescale:
     after = pace(trial.batching, capacity.rate(executors))
     outages = {
-        path: _outage(trial, after, path, downtimes, bound=situation.targets.latency)
-        for path in _paths(situation)
+        path: _outage(situation, trial, after, cause)
+        for path, cause in _ways(situation, live).items()
     }
     path = min(outages, key=lambda path: outages[path].seconds)
     found = outages[path]
@@ -116,13 +118,14 @@ def _cheapest(
     )
 
 
-def _paths(situation: Situation) -> tuple[Path, ...]:
+def _ways(situation: Situation, live: Cause) -> Mapping[Path, Cause]:
+    """The ways that the driver allows, and that can be thought better; what a live rescale is to be judged by."""
+    restart = {Path.RESTART: Cause.RESCALE_RESTART}
     if not situation.live:
-        return (Path.RESTART,)
+        return restart
     downtimes = situation.models.downtimes
-    seen = downtimes.causes[Cause.RESCALE_LIVE].observed
-    is_known = len(seen) >= PROVEN and downtimes.restarts < EXPLORED
-    return (Path.LIVE, Path.RESTART) if is_known else (Path.LIVE,)
+    is_known = len(downtimes.causes[live].observed) >= PROVEN and downtimes.restarts < EXPLORED
+    return {Path.LIVE: live} | (restart if is_known else {})
 
 
 def _largest_need(situation: Situation, trial: Trial, capacity: Capacity, executors: int) -> int:
@@ -150,15 +153,18 @@ class _Outage:
 _ENDLESS = _Outage(seconds=INFINITE, late=INFINITE)
 
 
-def _outage(
-    trial: Trial, after: Pace, path: Path, downtimes: Downtimes, *, bound: float | None
-) -> _Outage:
+def _outage(situation: Situation, trial: Trial, after: Pace, cause: Cause) -> _Outage:
     recovery = rescale_cost(
-        path, trial.load, after, interval=trial.interval, downtimes=downtimes, share=0.5
+        cause,
+        trial.load,
+        after,
+        interval=trial.interval,
+        downtimes=situation.models.downtimes,
+        share=0.5,
     ).recovery
     if not isinstance(recovery, Recovered):
         return _ENDLESS
-    return _Outage(seconds=recovery.seconds, late=_late(recovery, bound))
+    return _Outage(seconds=recovery.seconds, late=_late(recovery, situation.targets.latency))
 
 
 def _late(recovery: Recovered, bound: float | None) -> float:

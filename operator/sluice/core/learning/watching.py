@@ -121,7 +121,7 @@ class Watcher:
     def rescaled(self, executors: int, path: Path, at: float) -> None:
         """Another number of executors was asked for."""
         self.effects = self.effects.left()
-        self.experience = self.experience.with_outage(path.cause, at)
+        self.experience = self.experience.with_outage(path.cause(self.executors, executors), at)
         self.executors = executors
         self.rescaled_at = self.changed_at = self.disturbed_at = at
         self.idle_since = None

@@ -9,7 +9,7 @@ the first observation replaces their level. Where a new driver is needed, the jo
 JVM, session, executors and the program up to its first query are the same work, and so is what the first batch took
 longer than its rows explain. What comes before the program is added: the pause after a failure, which the job's spec
 declares, and what the next pod takes. A live rescale has no such start: other executors work while the new ones begin,
-so it holds batches up by no more than a first batch on cold executors did, and by hardly anything if it adds none.
+so it holds batches up by no more than a first batch on cold executors did.
 """
 
 import math
@@ -31,7 +31,10 @@ class Cause(StrEnum):
     DRIVER_LOSS = "DriverLoss"
     """A new driver, its JVM, new executors, state loaded from the checkpoint."""
     RESCALE_LIVE = "RescaleLive"
-    """Executors came or went under a living driver."""
+    """Executors came under a living driver."""
+    RELEASE_LIVE = "ReleaseLive"
+    """Executors were given back under a living driver: none of the others is cold, though they may have state to load.
+    """
     RESCALE_RESTART = "RescaleRestart"
     """The driver was stopped and another one started on the same checkpoint."""
 
@@ -40,9 +43,10 @@ PRIORS: Mapping[Cause, Learned] = {
     Cause.EXECUTOR_LOSS: Learned(median=25, spread=0.5),
     Cause.DRIVER_LOSS: Learned(median=65, spread=0.4),
     Cause.RESCALE_LIVE: Learned(median=15, spread=0.5),
+    Cause.RELEASE_LIVE: Learned(median=1, spread=0.5),
     Cause.RESCALE_RESTART: Learned(median=60, spread=0.4),
 }
-"""That of a lost driver is without the pause before the next one."""
+"""That of a lost driver is without the pause before the next one, that of a release without state to load."""
 
 PAUSE = 10.0
 """Seconds of that pause where the job's own is not known: the default of `spec.restart.initialBackoff`."""
@@ -63,6 +67,9 @@ LEAST_LIVE = 1.0
 
 STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
 """What needs a new driver."""
+
+LIVE = frozenset({Cause.RESCALE_LIVE, Cause.RELEASE_LIVE})
+"""What leaves the driver as it is."""
 
 ACCIDENT = 3.0
 """An absence that is so many times as long as a start explains had another reason, too."""
@@ -102,14 +109,6 @@ class Downtimes:
         is_told = seconds is not None and is_start(seconds)
         return replace(self, excess=seconds if is_told else None)
 
-    def with_warm_executors(self) -> "Downtimes":
-        """Of a live rescale after which none is cold: what was seen of any, else hardly a downtime."""
-        learned = self.causes[Cause.RESCALE_LIVE]
-        if learned.observed:
-            return self
-        quick = replace(learned, median=LEAST_LIVE)
-        return replace(self, causes={**self.causes, Cause.RESCALE_LIVE: quick})
-
     def with_pause(self, seconds: float) -> "Downtimes":
         """The pause as it is declared now. Losses that were seen with another one say nothing of the next."""
         is_other = self.pause is not None and self.pause != seconds
@@ -119,12 +118,8 @@ class Downtimes:
     def with_observation(self, cause: Cause, seconds: float) -> "Downtimes":
         """One more downtime; what is not finite, or negative, is none."""
         learned = self.causes[cause].with_observation(seconds)
-        restarts = {Cause.RESCALE_RESTART: self.restarts + 1, Cause.RESCALE_LIVE: 0}
-        return replace(
-            self,
-            causes={**self.causes, cause: learned},
-            restarts=restarts.get(cause, self.restarts),
-        )
+        restarts = 0 if cause in LIVE else self.restarts + (cause is Cause.RESCALE_RESTART)
+        return replace(self, causes={**self.causes, cause: learned}, restarts=restarts)
 
     def of(self, cause: Cause) -> Learned:
         """What is known of a cause: `estimate()` and `quantile(share)` in seconds."""

@@ -284,11 +284,17 @@ def test_executors_are_given_back_live_at_no_price_of_cold_ones_where_nobody_has
     assert giving_back(state=1.0, excess=0.0).executors < 12
 
 
-def test_giving_back_live_costs_what_was_seen_of_it() -> None:
-    slow = MODELS.downtimes.with_observation(Cause.RESCALE_LIVE, 14.0)
-    situation = steady(80_000, executors=12, wishes=wishes(4))
-    situation = observing(replace(situation, models=replace(MODELS, downtimes=slow)), state=0.0)
-    assert Sluice(objective=0.9999)(situation).executors == 12
+@pytest.mark.parametrize("state", [0.0, 1.0, MISSING])
+def test_giving_back_live_costs_what_was_seen_of_it(state: float | NoData) -> None:
+    def executors(cause: Cause, seconds: float) -> int:
+        seen = MODELS.downtimes.with_observation(cause, seconds)
+        situation = steady(80_000, executors=12, wishes=wishes(4))
+        situation = replace(situation, models=replace(MODELS, downtimes=seen))
+        return Sluice(objective=0.9999)(observing(situation, state=state)).executors
+
+    assert executors(Cause.RELEASE_LIVE, 14.0) == 12
+    assert executors(Cause.RELEASE_LIVE, 2.0) < 12
+    assert (executors(Cause.RESCALE_LIVE, 14.0) < 12) == (state == 0)
 
 
 def test_of_the_way_back_that_has_to_come_its_own_price_counts() -> None:

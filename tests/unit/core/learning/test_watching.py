@@ -16,6 +16,7 @@ from sluice.core.learning.watching import LONGEST_RECOVERY, Watcher
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.recovery import VARYING
+from sluice.core.modelling.rescaling import Path
 from tests.support.jobs import query, report
 
 CAPACITY = 10_000.0
@@ -139,3 +140,28 @@ def test_where_nothing_tells_what_is_ordinary_two_batches_that_are_alike_are(
         stream.saw(batch)
         assert stream.is_recovering(batch.end) is not is_over
         start = batch.end
+
+
+@pytest.mark.parametrize(
+    ("executors", "cause"),
+    [(EXECUTORS - 1, Cause.RELEASE_LIVE), (EXECUTORS + 1, Cause.RESCALE_LIVE)],
+)
+def test_what_a_live_rescale_costs_is_learned_apart_for_executors_that_go_and_that_come(
+    executors: int, cause: Cause
+) -> None:
+    stream = Stream(utilisation=0.5)
+    stream.was_calm()
+    stream.watcher.rescaled(executors, Path.LIVE, CALM)
+    for batch in stream.batches(CALM, stream.rate(CALM) * stream.ordinary):
+        if batch.end > CALM + 400:
+            break
+        stream.saw(batch)
+    causes = stream.watcher.situation(CALM + 400).models.downtimes.causes
+    assert [cause for cause, learned in causes.items() if learned.observed] == [cause]
+
+
+def test_how_much_state_there_is_is_part_of_what_is_observed() -> None:
+    stream = Stream(utilisation=0.5)
+    batches = stream.batches(0.0, stream.rate(0.0) * stream.ordinary)
+    stream.saw(next(batches))
+    assert stream.watcher.situation(10.0).observed.state == 0.0

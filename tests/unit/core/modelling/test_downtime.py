@@ -37,10 +37,12 @@ def taught(*told: tuple[Cause, float]) -> Downtimes:
     return known
 
 
-def cost(path: Path, rate: float = 5_000, interval: float = 10, share: float = 0.5) -> RescaleCost:
+def cost(
+    cause: Cause, rate: float = 5_000, interval: float = 10, share: float = 0.5
+) -> RescaleCost:
     known = taught((Cause.RESCALE_LIVE, 10), (Cause.RESCALE_RESTART, 60))
     return rescale_cost(
-        path,
+        cause,
         constant_load(rate),
         Pace(capacity=10_000),
         interval=interval,
@@ -115,16 +117,25 @@ def test_a_live_rescale_holds_batches_up_no_longer_than_the_first_one_on_cold_ex
     assert known.of(Cause.RESCALE_LIVE).quantile(0.5) == pytest.approx(held_up)
 
 
-@pytest.mark.parametrize("excess", [None, 0.0, 33.0])
-def test_a_live_rescale_that_leaves_none_cold_holds_hardly_up_until_one_was_seen(
-    excess: float | None,
-) -> None:
-    known = Downtimes().with_start(6).with_excess(excess)
-    assert known.with_warm_executors().of(Cause.RESCALE_LIVE).quantile(0.5) == LEAST_LIVE
-    restart = known.with_warm_executors().of(Cause.RESCALE_RESTART)
-    assert restart == known.of(Cause.RESCALE_RESTART)
-    seen = known.with_observation(Cause.RESCALE_LIVE, 20.0)
-    assert seen.with_warm_executors() == seen
+@pytest.mark.parametrize("excess", [0.0, 33.0])
+def test_executors_that_came_cold_say_nothing_of_those_that_go(excess: float) -> None:
+    known = taught((Cause.RESCALE_LIVE, 40)).with_start(6).with_excess(excess)
+    assert known.of(Cause.RELEASE_LIVE) == PRIORS[Cause.RELEASE_LIVE]
+    seen = known.with_observation(Cause.RELEASE_LIVE, 4)
+    assert seen.of(Cause.RESCALE_LIVE) == known.of(Cause.RESCALE_LIVE)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "cause"),
+    [
+        (Path.LIVE, 2, 5, Cause.RESCALE_LIVE),
+        (Path.LIVE, 5, 2, Cause.RELEASE_LIVE),
+        (Path.RESTART, 2, 5, Cause.RESCALE_RESTART),
+        (Path.RESTART, 5, 2, Cause.RESCALE_RESTART),
+    ],
+)
+def test_what_a_rescale_is_learned_as(path: Path, before: int, after: int, cause: Cause) -> None:
+    assert path.cause(before, after) is cause
 
 
 @pytest.mark.parametrize("start", [1.0, 6.0, 60.0])
@@ -212,7 +223,8 @@ def test_restarts_in_a_row_are_counted_until_a_live_rescale_was_seen() -> None:
     )
     assert known.restarts == 2
     assert downtime.from_data(known.to_data()) == known
-    assert known.with_observation(Cause.RESCALE_LIVE, 9).restarts == 0
+    for live in (Cause.RESCALE_LIVE, Cause.RELEASE_LIVE):
+        assert known.with_observation(live, 9).restarts == 0
 
 
 def test_memory_is_bounded() -> None:
@@ -221,7 +233,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_a_live_rescale_replays_nothing_and_a_restart_does() -> None:
-    live, restart = cost(Path.LIVE), cost(Path.RESTART)
+    live, restart = cost(Cause.RESCALE_LIVE), cost(Cause.RESCALE_RESTART)
     pace = Pace(capacity=10_000)
     assert live.recovery == predicted_recovery(
         constant_load(5_000),
@@ -240,7 +252,7 @@ def test_a_live_rescale_replays_nothing_and_a_restart_does() -> None:
 
 
 def test_a_cautious_share_costs_more() -> None:
-    expected, cautious = cost(Path.RESTART), cost(Path.RESTART, share=0.9)
+    expected, cautious = cost(Cause.RESCALE_RESTART), cost(Cause.RESCALE_RESTART, share=0.9)
     assert isinstance(expected.recovery, Recovered)
     assert isinstance(cautious.recovery, Recovered)
     assert cautious.recovery.seconds > expected.recovery.seconds
@@ -248,13 +260,13 @@ def test_a_cautious_share_costs_more() -> None:
 
 
 def test_a_rescale_to_too_little_makes_an_unknown_number_of_rows_late() -> None:
-    found = cost(Path.LIVE, rate=20_000)
+    found = cost(Cause.RESCALE_LIVE, rate=20_000)
     assert isinstance(found.recovery, Never)
     assert found.late_rows == NoData("20000 rows/s arrive and 10000 rows/s can be processed")
 
 
 def test_without_load_a_rescale_costs_its_downtime_and_no_rows() -> None:
-    found = cost(Path.RESTART, rate=0)
+    found = cost(Cause.RESCALE_RESTART, rate=0)
     assert isinstance(found.recovery, Recovered)
     assert found.recovery.seconds == pytest.approx(60)
     assert found.late_rows == 0
