@@ -69,7 +69,7 @@ STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
 """What needs a new driver."""
 
 LIVE = frozenset({Cause.RESCALE_LIVE, Cause.RELEASE_LIVE})
-"""What leaves the driver as it is."""
+"""Rescales that leave the driver as it is."""
 
 ACCIDENT = 3.0
 """An absence that is so many times as long as a start explains had another reason, too."""
