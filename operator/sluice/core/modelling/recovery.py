@@ -130,7 +130,8 @@ def predicted_recovery(load: Load, outage: Outage, pace: Pace) -> Recovery:
             return Never(_overload(load.last, pace.sustained))
         if _has_caught_up(pace, rate, batches, left):
             return Recovered(seconds=outage.downtime + math.fsum(batches), batches=tuple(batches))
-        start, end = end, end + batches[-1]
+        # Only a limit keeps a job behind whose batch was shorter than that. Its next one begins no sooner.
+        start, end = end, end + max(batches[-1], SETTLED)
     return Never(f"it would take longer than {PATIENCE / 3600:.0f} hours")
 
 

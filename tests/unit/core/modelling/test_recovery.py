@@ -201,6 +201,17 @@ def test_a_job_that_a_limit_keeps_behind_has_not_caught_up_when_a_batch_fits_its
     assert recovered(free).seconds < 10
 
 
+@pytest.mark.parametrize("rate", [5_000, 5_001, 50_000])
+def test_how_short_the_batches_are_of_a_job_that_a_limit_keeps_behind_is_no_matter(
+    rate: float,
+) -> None:
+    overload = load([(0, rate), (3_600, rate), (3_601, 20)])
+    assert not isinstance(overload, NoData)
+    limited = Pace(capacity=100_000, most_rows=50_000, period=10)
+    found = recovered(predicted_recovery(overload, Outage(downtime=0, interval=1e-6), limited))
+    assert len(found.batches) <= 3_602
+
+
 def test_a_backlog_is_worked_off_no_faster_than_the_limit() -> None:
     limited = Pace(capacity=8_000, period=10, most_rows=50_000)
     outage = Outage(downtime=60, interval=10)
