@@ -120,7 +120,7 @@ def _parameters(job: StreamJob, models: Models) -> dict[str, Any]:
             latency = {} if job.latency is None else {"latency": job.latency.bound.total_seconds()}
             return {"horizon": horizon, **latency}
         case "daedalus":
-            downtime = models.downtimes.of(Cause.RESCALE_LIVE).quantile(0.5)
+            downtime = models.downtimes.of(Cause.GROWTH_LIVE).quantile(0.5)
             return {
                 "horizon": horizon,
                 "downtime_up": downtime,

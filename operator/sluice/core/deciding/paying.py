@@ -82,7 +82,7 @@ def cheapest_rescale(
     is_seen = bool(situation.models.downtimes.causes[live].observed)
     # What those that stay have to load of the state that others kept, only such a rescale tells.
     if live is Cause.RELEASE_LIVE and not (is_seen or situation.observed.state == 0):
-        live = Cause.RESCALE_LIVE
+        live = Cause.GROWTH_LIVE
     return _cheapest(situation, trial, capacity, executors, price, live)
 
 
@@ -90,7 +90,7 @@ def way_back(
     situation: Situation, trial: Trial, capacity: Capacity, executors: int, *, price: Price
 ) -> Rescale:
     """The rescale that undoes one to so many executors, when all of them have as little to spare as these have now."""
-    return _cheapest(situation, trial, capacity, executors, price, Cause.RESCALE_LIVE)
+    return _cheapest(situation, trial, capacity, executors, price, Cause.GROWTH_LIVE)
 
 
 def _cheapest(

@@ -30,8 +30,8 @@ class Cause(StrEnum):
     """Its tasks are tried again on other executors; the driver lives."""
     DRIVER_LOSS = "DriverLoss"
     """A new driver, its JVM, new executors, state loaded from the checkpoint."""
-    RESCALE_LIVE = "RescaleLive"
-    """Executors came under a living driver."""
+    GROWTH_LIVE = "RescaleLive"
+    """Executors came under a living driver. Former releases stored the downtime of those that went with it."""
     RELEASE_LIVE = "ReleaseLive"
     """Executors were given back under a living driver: none of the others is cold, though they may have state to load.
     """
@@ -39,11 +39,14 @@ class Cause(StrEnum):
     """The driver was stopped and another one started on the same checkpoint."""
 
 
+LEAST_LIVE = 1.0
+"""Seconds that a live rescale is taken to hold batches up at least, until one was seen."""
+
 PRIORS: Mapping[Cause, Learned] = {
     Cause.EXECUTOR_LOSS: Learned(median=25, spread=0.5),
     Cause.DRIVER_LOSS: Learned(median=65, spread=0.4),
-    Cause.RESCALE_LIVE: Learned(median=15, spread=0.5),
-    Cause.RELEASE_LIVE: Learned(median=1, spread=0.5),
+    Cause.GROWTH_LIVE: Learned(median=15, spread=0.5),
+    Cause.RELEASE_LIVE: Learned(median=LEAST_LIVE, spread=0.5),
     Cause.RESCALE_RESTART: Learned(median=60, spread=0.4),
 }
 """That of a lost driver is without the pause before the next one, that of a release without state to load."""
@@ -62,13 +65,10 @@ FIRST_BATCH = 15.0
 a small cluster with small executors. The other priors have it in them.
 """
 
-LEAST_LIVE = 1.0
-"""Seconds that a live rescale is taken to hold batches up at least, until one was seen."""
-
 STARTING = frozenset({Cause.DRIVER_LOSS, Cause.RESCALE_RESTART})
 """What needs a new driver."""
 
-LIVE = frozenset({Cause.RESCALE_LIVE, Cause.RELEASE_LIVE})
+LIVE = frozenset({Cause.GROWTH_LIVE, Cause.RELEASE_LIVE})
 """Rescales that leave the driver as it is."""
 
 ACCIDENT = 3.0
@@ -126,7 +126,7 @@ class Downtimes:
         learned = self._without_accident(cause)
         if learned.observed:
             return learned
-        if cause is Cause.RESCALE_LIVE and self.excess is not None:
+        if cause is Cause.GROWTH_LIVE and self.excess is not None:
             return replace(learned, median=min(learned.median, max(LEAST_LIVE, self.excess)))
         return replace(learned, median=self._pause(cause) + self._without_pause(cause))
 

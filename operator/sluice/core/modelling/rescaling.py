@@ -26,7 +26,7 @@ class Path(StrEnum):
         """What the downtime of a rescale from so many executors to so many is learned as."""
         if self is Path.RESTART:
             return Cause.RESCALE_RESTART
-        return Cause.RESCALE_LIVE if after >= before else Cause.RELEASE_LIVE
+        return Cause.GROWTH_LIVE if after >= before else Cause.RELEASE_LIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,7 +154,7 @@ def to_and_fro(spell: float, *, times: int = 6) -> tuple[Wish, ...]:
 def test_one_executor_is_not_taken_away_that_noise_asks_for_again() -> None:
     downtimes = Downtimes()
     for _ in range(8):
-        downtimes = downtimes.with_observation(Cause.RESCALE_LIVE, 3.0)
+        downtimes = downtimes.with_observation(Cause.GROWTH_LIVE, 3.0)
     models = replace(MODELS, downtimes=downtimes)
     situation = steady(108_000, executors=10, models=models, targets=Targets())
     held = SLUICE(replace(situation, wishes=to_and_fro(400.0)))
@@ -263,43 +263,44 @@ def test_a_rescale_that_is_not_over_when_more_are_needed_again_says_so() -> None
     assert re.search(told, held.reason)
 
 
-def giving_back(*, state: float | NoData, excess: float = 14.0, **changes: object) -> Decision:
-    """A job without much error budget, whose newest driver was slow at first, and that needs fewer executors now."""
-    models = replace(MODELS, downtimes=MODELS.downtimes.with_excess(excess))
-    situation = steady(80_000, executors=12, wishes=wishes(4), models=models, **changes)
+COLD = MODELS.downtimes.with_excess(14.0)
+"""The newest driver was slow at first; no live rescale was seen."""
+
+
+def giving_back(
+    state: float | NoData, downtimes: Downtimes = COLD, *, live: bool = True
+) -> Decision:
+    """A job without much error budget that needs fewer executors now."""
+    models = replace(MODELS, downtimes=downtimes)
+    situation = steady(80_000, executors=12, wishes=wishes(4), models=models, live=live)
     return Sluice(objective=0.9999)(observing(situation, state=state))
 
 
 def test_executors_are_given_back_live_at_no_price_of_cold_ones_where_nobody_has_to_load_state() -> (
     None
 ):
-    assert giving_back(state=0.0).executors < 12
-    for held in (
-        giving_back(state=1.0),
-        giving_back(state=MISSING),
-        giving_back(state=0.0, live=False),
-    ):
+    assert giving_back(0.0).executors < 12
+    for held in (giving_back(1.0), giving_back(MISSING), giving_back(0.0, live=False)):
         assert held.executors == 12
         assert "from the error budget" in held.reason
-    assert giving_back(state=1.0, excess=0.0).executors < 12
+    assert giving_back(1.0, COLD.with_excess(0.0)).executors < 12
 
 
 @pytest.mark.parametrize("state", [0.0, 1.0, MISSING])
 def test_giving_back_live_costs_what_was_seen_of_it(state: float | NoData) -> None:
     def executors(cause: Cause, seconds: float) -> int:
-        seen = MODELS.downtimes.with_observation(cause, seconds)
-        situation = steady(80_000, executors=12, wishes=wishes(4))
-        situation = replace(situation, models=replace(MODELS, downtimes=seen))
-        return Sluice(objective=0.9999)(observing(situation, state=state)).executors
+        return giving_back(state, MODELS.downtimes.with_observation(cause, seconds)).executors
 
     assert executors(Cause.RELEASE_LIVE, 14.0) == 12
     assert executors(Cause.RELEASE_LIVE, 2.0) < 12
-    assert (executors(Cause.RESCALE_LIVE, 14.0) < 12) == (state == 0)
+    assert (executors(Cause.GROWTH_LIVE, 14.0) < 12) == (state == 0)
 
 
 def test_of_the_way_back_that_has_to_come_its_own_price_counts() -> None:
-    cold = replace(MODELS, downtimes=MODELS.downtimes.with_excess(14.0))
-    situation = observing(steady(108_000, executors=10, models=cold, targets=Targets()), state=0.0)
+    models = replace(MODELS, downtimes=COLD)
+    situation = observing(
+        steady(108_000, executors=10, models=models, targets=Targets()), state=0.0
+    )
     situation = replace(situation, wishes=to_and_fro(400.0))
     held = SLUICE(situation)
     assert (held.wanted, held.executors) == (9, 10)
@@ -455,8 +456,8 @@ def test_a_restart_is_the_dearer_the_smaller_the_error_budget_is() -> None:
 
 
 def test_a_rescale_that_makes_no_record_late_costs_no_error_budget() -> None:
-    short = replace(MODELS, downtimes=Downtimes().with_observation(Cause.RESCALE_LIVE, 3.0))
-    long = replace(MODELS, downtimes=Downtimes().with_observation(Cause.RESCALE_LIVE, 60.0))
+    short = replace(MODELS, downtimes=Downtimes().with_observation(Cause.GROWTH_LIVE, 3.0))
+    long = replace(MODELS, downtimes=Downtimes().with_observation(Cause.GROWTH_LIVE, 60.0))
     situation = steady(80_000, executors=12, wishes=wishes(4))
     strict = Sluice(objective=0.9999)
     within = replace(situation, models=short)
@@ -468,7 +469,7 @@ def test_a_rescale_that_makes_no_record_late_costs_no_error_budget() -> None:
 def test_the_way_with_the_shorter_outage_is_taken_when_live_ones_were_seen_thrice() -> None:
     slow, paths = Downtimes(), []
     for _ in range(4):
-        slow = slow.with_observation(Cause.RESCALE_LIVE, 300.0)
+        slow = slow.with_observation(Cause.GROWTH_LIVE, 300.0)
         models = replace(MODELS, downtimes=slow)
         paths.append(SLUICE(steady(100_000, executors=2, models=models)).path)
     assert paths == [Path.LIVE, Path.LIVE, Path.RESTART, Path.RESTART]
@@ -477,7 +478,7 @@ def test_the_way_with_the_shorter_outage_is_taken_when_live_ones_were_seen_thric
 def test_after_restarts_in_a_row_a_rescale_is_live_again_so_that_somebody_learns() -> None:
     known, paths = Downtimes(), []
     for _ in range(3):
-        known = known.with_observation(Cause.RESCALE_LIVE, 300.0)
+        known = known.with_observation(Cause.GROWTH_LIVE, 300.0)
     for _ in range(EXPLORED + 1):
         models = replace(MODELS, downtimes=known)
         paths.append(SLUICE(steady(100_000, executors=2, models=models)).path)
@@ -490,7 +491,7 @@ def test_an_outage_is_not_priced_by_executors_that_no_load_has_needed(night: flo
     """One executor is the fewest, and does 16,000 rows a second: the day's 200 need no more than the night's."""
     slow = MODELS.downtimes
     for _ in range(2):
-        slow = slow.with_observation(Cause.RESCALE_LIVE, 60.0)
+        slow = slow.with_observation(Cause.GROWTH_LIVE, 60.0)
     models = replace(MODELS, downtimes=slow)
     day = tuple((float(at), 200.0 if at < -36_000 else night) for at in range(-72_000, 1, 60))
     situation = steady(night, 3, models=models, history=day, wishes=wishes(1))

@@ -52,7 +52,7 @@ def test_batches_of_one_size_tell_no_capacity() -> None:
 
 def test_what_batches_of_one_size_show_at_least_outlasts_a_rescale() -> None:
     alike = [report(20.0 * number, 1000) for number in range(60)]
-    found = Experience().with_batches(alike, now=1200).with_outage(Cause.RESCALE_LIVE, 1200)
+    found = Experience().with_batches(alike, now=1200).with_outage(Cause.GROWTH_LIVE, 1200)
     assert found.models.capacity.floor(4) == pytest.approx(1000 / 1.5)
     cold = [report(20.0 * number, 1000, cold=5.0) for number in range(60)]
     assert not Experience().with_batches(cold, now=1200).models.capacity.floors
@@ -204,10 +204,10 @@ def test_of_batches_that_stay_slow_only_the_first_one_is_part_of_the_downtime() 
 
 def test_what_happens_while_batches_are_still_slow_is_another_outage() -> None:
     known = lost_at_1000().with_batches([report(1060.0, 4000, cold=20.0)], now=1085)
-    again = known.with_outage(Cause.RESCALE_LIVE, 1090.0)
+    again = known.with_outage(Cause.GROWTH_LIVE, 1090.0)
     assert downtimes(again) == pytest.approx((60 + 20,))
     assert again.outage is not None
-    assert again.outage.cause is Cause.RESCALE_LIVE
+    assert again.outage.cause is Cause.GROWTH_LIVE
 
 
 def test_a_rescale_within_an_outage_is_part_of_it() -> None:
@@ -313,26 +313,26 @@ def test_a_loss_that_was_seen_has_its_first_batch_in_it_once() -> None:
 
 def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:
     known = Experience().with_batches(steady(), now=1200)
-    grown = known.with_outage(Cause.RESCALE_LIVE, 1200.0)
+    grown = known.with_outage(Cause.GROWTH_LIVE, 1200.0)
     batches = [report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000)]
     settling = grown.with_batches(batches, now=1225)
-    assert not settling.models.downtimes.of(Cause.RESCALE_LIVE).observed
+    assert not settling.models.downtimes.of(Cause.GROWTH_LIVE).observed
     found = settling.with_batches([report(1395.0, 2000)], now=1400)
-    (downtime,) = found.models.downtimes.of(Cause.RESCALE_LIVE).observed
+    (downtime,) = found.models.downtimes.of(Cause.GROWTH_LIVE).observed
     assert downtime == pytest.approx(9, rel=0.02)
 
 
 def test_without_a_known_capacity_a_live_rescale_teaches_no_downtime() -> None:
-    grown = Experience().with_outage(Cause.RESCALE_LIVE, 0.0)
+    grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0)
     found = grown.with_batches([report(10.0, 2000, cold=9.0)], now=300)
     assert found.outage is None
-    assert not found.models.downtimes.of(Cause.RESCALE_LIVE).observed
+    assert not found.models.downtimes.of(Cause.GROWTH_LIVE).observed
 
 
 def test_without_a_known_capacity_the_first_warm_batch_after_a_live_rescale_begins_to_teach_it() -> (
     None
 ):
-    grown = Experience().with_outage(Cause.RESCALE_LIVE, 0.0)
+    grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0)
     cold = grown.with_batches([report(10.0, 2000, cold=9.0)], now=25)
     assert cold.outage is not None
     assert cold.with_batches([report(25.0, 2000)], now=30).outage is None

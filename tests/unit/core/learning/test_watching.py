@@ -144,7 +144,7 @@ def test_where_nothing_tells_what_is_ordinary_two_batches_that_are_alike_are(
 
 @pytest.mark.parametrize(
     ("executors", "cause"),
-    [(EXECUTORS - 1, Cause.RELEASE_LIVE), (EXECUTORS + 1, Cause.RESCALE_LIVE)],
+    [(EXECUTORS - 1, Cause.RELEASE_LIVE), (EXECUTORS + 1, Cause.GROWTH_LIVE)],
 )
 def test_what_a_live_rescale_costs_is_learned_apart_for_executors_that_go_and_that_come(
     executors: int, cause: Cause
@@ -157,7 +157,7 @@ def test_what_a_live_rescale_costs_is_learned_apart_for_executors_that_go_and_th
             break
         stream.saw(batch)
     causes = stream.watcher.situation(CALM + 400).models.downtimes.causes
-    assert [cause for cause, learned in causes.items() if learned.observed] == [cause]
+    assert [kind for kind, learned in causes.items() if learned.observed] == [cause]
 
 
 def test_how_much_state_there_is_is_part_of_what_is_observed() -> None:

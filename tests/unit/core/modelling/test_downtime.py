@@ -40,7 +40,7 @@ def taught(*told: tuple[Cause, float]) -> Downtimes:
 def cost(
     cause: Cause, rate: float = 5_000, interval: float = 10, share: float = 0.5
 ) -> RescaleCost:
-    known = taught((Cause.RESCALE_LIVE, 10), (Cause.RESCALE_RESTART, 60))
+    known = taught((Cause.GROWTH_LIVE, 10), (Cause.RESCALE_RESTART, 60))
     return rescale_cost(
         cause,
         constant_load(rate),
@@ -114,21 +114,21 @@ def test_a_live_rescale_holds_batches_up_no_longer_than_the_first_one_on_cold_ex
     excess: float | None, held_up: float
 ) -> None:
     known = Downtimes().with_start(6).with_excess(excess)
-    assert known.of(Cause.RESCALE_LIVE).quantile(0.5) == pytest.approx(held_up)
+    assert known.of(Cause.GROWTH_LIVE).quantile(0.5) == pytest.approx(held_up)
 
 
 @pytest.mark.parametrize("excess", [0.0, 33.0])
 def test_executors_that_came_cold_say_nothing_of_those_that_go(excess: float) -> None:
-    known = taught((Cause.RESCALE_LIVE, 40)).with_start(6).with_excess(excess)
+    known = taught((Cause.GROWTH_LIVE, 40)).with_start(6).with_excess(excess)
     assert known.of(Cause.RELEASE_LIVE) == PRIORS[Cause.RELEASE_LIVE]
     seen = known.with_observation(Cause.RELEASE_LIVE, 4)
-    assert seen.of(Cause.RESCALE_LIVE) == known.of(Cause.RESCALE_LIVE)
+    assert seen.of(Cause.GROWTH_LIVE) == known.of(Cause.GROWTH_LIVE)
 
 
 @pytest.mark.parametrize(
     ("path", "before", "after", "cause"),
     [
-        (Path.LIVE, 2, 5, Cause.RESCALE_LIVE),
+        (Path.LIVE, 2, 5, Cause.GROWTH_LIVE),
         (Path.LIVE, 5, 2, Cause.RELEASE_LIVE),
         (Path.RESTART, 2, 5, Cause.RESCALE_RESTART),
         (Path.RESTART, 5, 2, Cause.RESCALE_RESTART),
@@ -144,7 +144,7 @@ def test_until_both_ways_were_seen_a_live_rescale_is_taken_for_the_shorter_one(
     start: float, excess: float | None
 ) -> None:
     known = Downtimes().with_start(start).with_excess(excess)
-    live, restart = (known.of(cause) for cause in (Cause.RESCALE_LIVE, Cause.RESCALE_RESTART))
+    live, restart = (known.of(cause) for cause in (Cause.GROWTH_LIVE, Cause.RESCALE_RESTART))
     assert live.quantile(0.5) < restart.quantile(0.5)
 
 
@@ -223,22 +223,22 @@ def test_restarts_in_a_row_are_counted_until_a_live_rescale_was_seen() -> None:
     )
     assert known.restarts == 2
     assert downtime.from_data(known.to_data()) == known
-    for live in (Cause.RESCALE_LIVE, Cause.RELEASE_LIVE):
+    for live in (Cause.GROWTH_LIVE, Cause.RELEASE_LIVE):
         assert known.with_observation(live, 9).restarts == 0
 
 
 def test_memory_is_bounded() -> None:
-    found = taught(*[(Cause.RESCALE_LIVE, float(index)) for index in range(1, 100)])
-    assert len(found.of(Cause.RESCALE_LIVE).observed) == MEMORY
+    found = taught(*[(Cause.GROWTH_LIVE, float(index)) for index in range(1, 100)])
+    assert len(found.of(Cause.GROWTH_LIVE).observed) == MEMORY
 
 
 def test_a_live_rescale_replays_nothing_and_a_restart_does() -> None:
-    live, restart = cost(Cause.RESCALE_LIVE), cost(Cause.RESCALE_RESTART)
+    live, restart = cost(Cause.GROWTH_LIVE), cost(Cause.RESCALE_RESTART)
     pace = Pace(capacity=10_000)
     assert live.recovery == predicted_recovery(
         constant_load(5_000),
         Outage(
-            downtime=taught((Cause.RESCALE_LIVE, 10)).of(Cause.RESCALE_LIVE).quantile(0.5),
+            downtime=taught((Cause.GROWTH_LIVE, 10)).of(Cause.GROWTH_LIVE).quantile(0.5),
             interval=0,
         ),
         pace,
@@ -260,7 +260,7 @@ def test_a_cautious_share_costs_more() -> None:
 
 
 def test_a_rescale_to_too_little_makes_an_unknown_number_of_rows_late() -> None:
-    found = cost(Cause.RESCALE_LIVE, rate=20_000)
+    found = cost(Cause.GROWTH_LIVE, rate=20_000)
     assert isinstance(found.recovery, Never)
     assert found.late_rows == NoData("20000 rows/s arrive and 10000 rows/s can be processed")
 
