@@ -5,7 +5,8 @@
                 and of all warm batches, what they show at least
     latency     while nothing has changed for a while
     downtime    from the loss until the next batch begins, and what that batch and those after it take longer than their
-                rows explain, until one is as fast as usual
+                rows explain, until one is as fast as usual; where the driver lives and batches go on, what a row then
+                waits longer
 
 A batch tells the capacity even of a job that is not saturated, because its rows and its length are known. The first
 batch on cold executors tells nothing of it, nor do those of the minute after it, in which executors compile what they
@@ -18,14 +19,14 @@ is known then.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.overheads import busy_rates, fitted_overhead, measured_capacities
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
-from sluice.core.modelling.downtime import FIRST_BATCH, Cause, Downtimes
+from sluice.core.modelling.downtime import FIRST_BATCH, STARTING, Cause, Downtimes
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.modelling.shapes import Slots
 from sluice.core.series import Measured, NoData
@@ -53,20 +54,43 @@ NOTICED = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """What made a job stop, when, and the seconds that each batch since then took longer.
+    """What made a job stop, when, the executors it then was to have, and what batches took since then.
 
-    `away` are the seconds until a batch began again; None if none did yet, or if batches never ended.
+    `away` are the seconds until a batch began again; None if none did yet, or if batches never ended. Of each batch
+    since then, `batches` has the seconds that it took, and those of them that its rows do not explain. `settled` is
+    whether the last one was as fast as usual, on all of these executors, none of them cold.
     """
 
     cause: Cause
     at: float
+    executors: int
     away: float | None = None
-    excesses: tuple[float, ...] = ()
+    batches: tuple[tuple[float, float], ...] = ()
+    settled: bool = False
 
     @property
     def is_complete(self) -> bool:
         """Whether no batch ran at all."""
-        return self.cause in (Cause.DRIVER_LOSS, Cause.RESCALE_RESTART)
+        return self.cause in STARTING
+
+    @property
+    def excess(self) -> float:
+        """The seconds that the batches took longer than their rows explain."""
+        return sum(excess for _, excess in self.batches)
+
+    @property
+    def held_up(self) -> float:
+        """The longest that a row waited more than usual, under a driver that lives: an outage as bad as what was seen.
+
+        Batches go on, and what a slow one leaves the next ones work off. A row waits for its own batch, and for the one
+        before.
+        """
+        usual = min((seconds for seconds, _ in self.batches), default=0.0)
+        waits = [
+            excess + (before - usual if was_slow else 0.0)
+            for (before, was_slow), (_, excess) in pairwise([(usual, 0.0), *self.batches])
+        ]
+        return max(waits, default=0.0)
 
     def goes_on(self, cause: Cause) -> bool:
         """Whether what happens now is part of this one."""
@@ -75,8 +99,12 @@ class Outage:
     def resumed(self, batch: BatchReport, excess: float) -> "Outage":
         """With a batch that ran after it."""
         is_first = self.is_complete and self.away is None
-        away = batch.start - self.at if is_first else self.away
-        return replace(self, away=away, excesses=(*self.excesses, excess))
+        return replace(
+            self,
+            away=batch.start - self.at if is_first else self.away,
+            batches=(*self.batches, (batch.seconds, excess)),
+            settled=not excess and not batch.cold and batch.executors == self.executors,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +122,16 @@ class Experience:
     early: tuple[BatchReport, ...] = ()
     latency_at: float = 0.0
 
-    def with_outage(self, cause: Cause, at: float) -> "Experience":
-        """Something made the job stop. Within an outage it is part of that, but a lost driver begins it anew."""
+    def with_outage(self, cause: Cause, at: float, executors: int) -> "Experience":
+        """Something made a job stop that is to have so many executors.
+
+        Within an outage it is part of that, but a lost driver begins it anew.
+        """
         if self.outage and self.outage.goes_on(cause):
             return self
         # One after which batches ran already is over, though they may have become still faster.
         found = self if self.outage is None else self._given_up(self.outage)
-        return replace(found, outage=Outage(cause=cause, at=at), pending=())
+        return replace(found, outage=Outage(cause=cause, at=at, executors=executors), pending=())
 
     def without_outage(self) -> "Experience":
         """A job with nothing to do does not tell when it could have worked again: nothing is learned of the outage."""
@@ -173,7 +204,7 @@ class Experience:
     def _with_outage_of(self, batches: Sequence[BatchReport], now: float) -> "Experience":
         found, capacity = self, self.models.capacity.fitted()
         for batch in batches:
-            found = found._held_up(batch, capacity)
+            found = found._after(batch, capacity)
         outage = found.outage
         if outage is None:
             return found
@@ -185,9 +216,9 @@ class Experience:
             # Nobody knows how long the batches should have taken: the first warm ones begin to teach it.
             is_warm = any(not batch.cold and batch.start >= outage.at for batch in batches)
             return replace(found, outage=None) if is_warm or is_over else found
-        return found._closed(outage, sum(outage.excesses)) if is_over else found
+        return found._closed(outage, outage.held_up) if is_over else found
 
-    def _held_up(self, batch: BatchReport, capacity: Capacity | NoData) -> "Experience":
+    def _after(self, batch: BatchReport, capacity: Capacity | NoData) -> "Experience":
         outage = self.outage
         if outage is None or batch.end <= outage.at:
             return self
@@ -196,14 +227,20 @@ class Experience:
             return self
         resumed = outage.resumed(batch, excess)
         if resumed.away is not None and not excess:
-            return self._closed(resumed, resumed.away + sum(resumed.excesses))
+            return self._closed(resumed, resumed.away + resumed.excess)
         return replace(self, outage=resumed)
 
     def _given_up(self, outage: Outage) -> "Experience":
-        """Batches that never became as fast as usual are not slow because of the outage, but for the first one."""
-        if outage.away is None:
-            return replace(self, outage=None)
-        return self._closed(outage, outage.away + outage.excesses[0])
+        """Batches that never became as fast as usual are not slow because of the outage, but for the first one.
+
+        Without a first one, as long as the driver lives, they tell of the outage if they have become so.
+        """
+        if outage.away is not None:
+            _, excess = outage.batches[0]
+            return self._closed(outage, outage.away + excess)
+        if outage.settled:
+            return self._closed(outage, outage.held_up)
+        return replace(self, outage=None)
 
     def _closed(self, outage: Outage, seconds: float) -> "Experience":
         downtimes = self.models.downtimes.with_observation(outage.cause, max(NOTICED, seconds))

@@ -79,7 +79,7 @@ class Watcher:
 
     def failed(self, cause: Cause, at: float) -> None:
         """A failure was seen."""
-        self.experience = self.experience.with_outage(cause, at)
+        self.experience = self.experience.with_outage(cause, at, self.executors)
         self.changed_at = self.disturbed_at = at
         self.recovering, self.idle_since = True, None
         if cause is not Cause.RESCALE_RESTART:
@@ -121,7 +121,8 @@ class Watcher:
     def rescaled(self, executors: int, path: Path, at: float) -> None:
         """Another number of executors was asked for."""
         self.effects = self.effects.left()
-        self.experience = self.experience.with_outage(path.cause(self.executors, executors), at)
+        cause = path.cause(self.executors, executors)
+        self.experience = self.experience.with_outage(cause, at, executors)
         self.executors = executors
         self.rescaled_at = self.changed_at = self.disturbed_at = at
         self.idle_since = None

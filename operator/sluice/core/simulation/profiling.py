@@ -135,7 +135,8 @@ def _outage(experience: Experience, plant: Plant, seed: int) -> tuple[Experience
     rate = plant.peak * executors / plant.bounds.largest / 4
     job = _under_load(plant, rate, seconds, executors, seed, (Failure(at=at, loss=Loss.DRIVER),))
     job.advance(at)
-    metrics, experience = Metrics(job, seed), experience.with_outage(Cause.DRIVER_LOSS, at)
+    metrics = Metrics(job, seed)
+    experience = experience.with_outage(Cause.DRIVER_LOSS, at, executors)
     while job.now < seconds:
         job.advance(job.now + plant.scrape_interval)
         scrape = metrics.scrape()

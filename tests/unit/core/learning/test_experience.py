@@ -7,7 +7,7 @@ import pytest
 
 from sluice.core.deciding.situation import Bounds, Models
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.experience import Experience
+from sluice.core.learning.experience import Experience, Outage
 from sluice.core.learning.overheads import Overhead, fitted_overhead, measured_capacities
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
@@ -52,7 +52,7 @@ def test_batches_of_one_size_tell_no_capacity() -> None:
 
 def test_what_batches_of_one_size_show_at_least_outlasts_a_rescale() -> None:
     alike = [report(20.0 * number, 1000) for number in range(60)]
-    found = Experience().with_batches(alike, now=1200).with_outage(Cause.GROWTH_LIVE, 1200)
+    found = Experience().with_batches(alike, now=1200).with_outage(Cause.GROWTH_LIVE, 1200, 4)
     assert found.models.capacity.floor(4) == pytest.approx(1000 / 1.5)
     cold = [report(20.0 * number, 1000, cold=5.0) for number in range(60)]
     assert not Experience().with_batches(cold, now=1200).models.capacity.floors
@@ -162,7 +162,7 @@ def test_cold_batches_tell_nothing() -> None:
 
 def test_a_downtime_is_until_the_next_batch_and_what_that_takes_longer() -> None:
     known = Experience().with_batches(steady(), now=1200)
-    lost = known.with_outage(Cause.DRIVER_LOSS, 1210.0)
+    lost = known.with_outage(Cause.DRIVER_LOSS, 1210.0, 4)
     found = lost.with_batches([report(1270.0, 4000, cold=8.0), report(1283.0, 4000)], now=1290)
     (downtime,) = found.models.downtimes.of(Cause.DRIVER_LOSS).observed
     assert downtime == pytest.approx(60 + 8, rel=0.02)
@@ -178,7 +178,7 @@ def slow(start: float, seconds: float) -> BatchReport:
 
 def lost_at_1000() -> Experience:
     """A job of which all is known but how long it is away, whose driver is lost."""
-    return Experience(models=KNOWN, overhead=0.5).with_outage(Cause.DRIVER_LOSS, 1000.0)
+    return Experience(models=KNOWN, overhead=0.5).with_outage(Cause.DRIVER_LOSS, 1000.0, 4)
 
 
 def downtimes(experience: Experience) -> tuple[float, ...]:
@@ -204,23 +204,23 @@ def test_of_batches_that_stay_slow_only_the_first_one_is_part_of_the_downtime() 
 
 def test_what_happens_while_batches_are_still_slow_is_another_outage() -> None:
     known = lost_at_1000().with_batches([report(1060.0, 4000, cold=20.0)], now=1085)
-    again = known.with_outage(Cause.GROWTH_LIVE, 1090.0)
+    again = known.with_outage(Cause.GROWTH_LIVE, 1090.0, 4)
     assert downtimes(again) == pytest.approx((60 + 20,))
     assert again.outage is not None
     assert again.outage.cause is Cause.GROWTH_LIVE
 
 
 def test_a_rescale_within_an_outage_is_part_of_it() -> None:
-    lost = Experience().with_outage(Cause.DRIVER_LOSS, 100.0)
-    again = lost.with_outage(Cause.RESCALE_RESTART, 120.0)
+    lost = Experience().with_outage(Cause.DRIVER_LOSS, 100.0, 4)
+    again = lost.with_outage(Cause.RESCALE_RESTART, 120.0, 4)
     found = again.with_batches([report(150.0, 1000)], now=160)
     assert found.models.downtimes.of(Cause.DRIVER_LOSS).observed == (50.0,)
     assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
 
 
 def test_a_driver_that_is_lost_in_a_restart_begins_the_outage_anew() -> None:
-    restarting = Experience().with_outage(Cause.RESCALE_RESTART, 100.0)
-    lost = restarting.with_outage(Cause.DRIVER_LOSS, 120.0)
+    restarting = Experience().with_outage(Cause.RESCALE_RESTART, 100.0, 4)
+    lost = restarting.with_outage(Cause.DRIVER_LOSS, 120.0, 4)
     found = lost.with_batches([report(190.0, 1000)], now=200)
     assert found.models.downtimes.of(Cause.DRIVER_LOSS).observed == (70.0,)
     assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
@@ -302,7 +302,7 @@ def test_a_first_batch_that_was_hardly_longer_than_its_rows_explain_was_not_held
 
 def test_a_loss_that_was_seen_has_its_first_batch_in_it_once() -> None:
     known = began(0.0, report(19.0, 4000, cold=15.0))
-    lost = known.with_outage(Cause.DRIVER_LOSS, 1000.0)
+    lost = known.with_outage(Cause.DRIVER_LOSS, 1000.0, 4)
     batch = report(1060.0, 4000, cold=15.0)
     usual = report(1080.0, 4000)
     found = began(1039.0, batch, usual, known=lost).with_batches([batch, usual], now=1090.0)
@@ -313,7 +313,7 @@ def test_a_loss_that_was_seen_has_its_first_batch_in_it_once() -> None:
 
 def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:
     known = Experience().with_batches(steady(), now=1200)
-    grown = known.with_outage(Cause.GROWTH_LIVE, 1200.0)
+    grown = known.with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
     batches = [report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000)]
     settling = grown.with_batches(batches, now=1225)
     assert not settling.models.downtimes.of(Cause.GROWTH_LIVE).observed
@@ -322,8 +322,57 @@ def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:
     assert downtime == pytest.approx(9, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("cause", "wanted", "learned"),
+    [
+        (Cause.GROWTH_LIVE, 4, (9.0,)),
+        (Cause.RELEASE_LIVE, 4, (9.0,)),
+        (Cause.GROWTH_LIVE, 5, ()),
+    ],
+    ids=["all have come", "all others are gone", "one is missing"],
+)
+def test_a_live_rescale_teaches_before_the_next_one_if_its_executors_work_as_usual(
+    cause: Cause, wanted: int, learned: tuple[float, ...]
+) -> None:
+    rescaled = Experience(models=KNOWN, overhead=0.5).with_outage(cause, 1200.0, wanted)
+    batches = [report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000)]
+    found = rescaled.with_batches(batches, now=1225).with_outage(Cause.RELEASE_LIVE, 1226.0, 3)
+    assert found.models.downtimes.of(cause).observed == pytest.approx(learned)
+    assert found.outage == Outage(cause=Cause.RELEASE_LIVE, at=1226.0, executors=3)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [report(1222.0, 2000, cold=0.1), report(1222.0, 2000, overhead=4.0)],
+    ids=["cold", "slow"],
+)
+def test_a_live_rescale_whose_last_batch_was_not_as_usual_teaches_nothing_before_the_next_one(
+    last: BatchReport,
+) -> None:
+    grown = Experience(models=KNOWN, overhead=0.5).with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
+    batches = [report(1210.0, 2000, cold=9.0), last]
+    found = grown.with_batches(batches, now=1235).with_outage(Cause.GROWTH_LIVE, 1236.0, 5)
+    assert not found.models.downtimes.of(Cause.GROWTH_LIVE).observed
+
+
+@pytest.mark.parametrize(
+    ("colds", "learned"),
+    [((9.0, 4.0), 13.0), ((9.0, 0.0, 4.0), 9.0), ((4.0, 0.0, 9.0), 9.0)],
+    ids=["for both", "for the longer one", "for the later one"],
+)
+def test_a_live_rescale_costs_the_longest_that_a_row_waits_for_its_batch_and_the_one_before(
+    colds: tuple[float, ...], learned: float
+) -> None:
+    rescaled = Experience(models=KNOWN, overhead=0.5).with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
+    batches = [
+        report(1205.0 + 15 * number, 2000, cold=cold) for number, cold in enumerate((*colds, 0.0))
+    ]
+    found = rescaled.with_batches(batches, now=1400)
+    assert found.models.downtimes.of(Cause.GROWTH_LIVE).observed == pytest.approx((learned,))
+
+
 def test_without_a_known_capacity_a_live_rescale_teaches_no_downtime() -> None:
-    grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0)
+    grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0, 4)
     found = grown.with_batches([report(10.0, 2000, cold=9.0)], now=300)
     assert found.outage is None
     assert not found.models.downtimes.of(Cause.GROWTH_LIVE).observed
@@ -332,7 +381,7 @@ def test_without_a_known_capacity_a_live_rescale_teaches_no_downtime() -> None:
 def test_without_a_known_capacity_the_first_warm_batch_after_a_live_rescale_begins_to_teach_it() -> (
     None
 ):
-    grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0)
+    grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0, 4)
     cold = grown.with_batches([report(10.0, 2000, cold=9.0)], now=25)
     assert cold.outage is not None
     assert cold.with_batches([report(25.0, 2000)], now=30).outage is None
@@ -369,6 +418,6 @@ def test_a_batch_that_ended_without_any_executor_left_is_no_fault() -> None:
     """Its tasks were done when the last executor was lost, and the driver has committed it."""
     points = ((1, 1000.0), (2, 2000.0), (4, 4000.0), (8, 4000.0))
     staircase = CapacityModel(slots=Slots(cores=1, tasks=4), points=points)
-    known = Experience(models=Models(capacity=staircase)).with_outage(Cause.EXECUTOR_LOSS, at=90.0)
+    known = Experience(models=Models(capacity=staircase)).with_outage(Cause.EXECUTOR_LOSS, 90.0, 4)
     alone = BatchReport(start=80.0, seconds=20.0, rows=5000, executors=0)
     assert known.with_batches([alone], now=105.0).outage is not None
