@@ -72,7 +72,7 @@ alert-drill: install ## Make alerts fire and resolve in a real Prometheus: about
 	$(BIN)/python -m e2e -- e2e/drill_alerts.py -s
 
 .PHONY: rescale-drill
-rescale-drill: install ## Rescale a job live twenty times under load: half an hour; writes bench/results/rescale
+rescale-drill: install ## Rescale jobs with and without state live, twenty times each, under load: three quarters of an hour; writes bench/results/rescale
 	$(BIN)/python -m e2e -- e2e/drill_rescale.py -s
 
 .PHONY: profile-drill

@@ -1,6 +1,7 @@
 """A job under load is rescaled live from one executor to four and to two, again and again: what it takes, and costs.
 
-`make rescale-drill`: twenty times, half an hour. It writes bench/results/rescale.
+One job passes records on. Another one remembers each of them, so that executors that come or stay have state to load.
+`make rescale-drill`: twenty times each, three quarters of an hour. It writes bench/results/rescale and rescale-state.
 """
 
 import os
@@ -14,13 +15,15 @@ import pytest
 from bench import report
 from bench.report import Figure, Result
 from e2e.faults.field import sender
-from e2e.support.api import Cluster, to_yaml, wait_for
+from e2e.support.api import Cluster, wait_for
 from e2e.support.drivers import Driver
 from e2e.support.jobs import Job, passthrough
 from e2e.support.load import Load
+from e2e.support.programs import running, running_program
 
 TIMES = int(os.environ.get("SLUICE_RESCALES", "20"))
 RATE = 200
+PARTITIONS = 12
 LARGE, SMALL, FIRST = 4, 2, 1
 CALM = 12.0
 """Seconds between two rescales in which the job shows how long its batches usually take."""
@@ -56,29 +59,62 @@ def rescale(job: Job, driver: Driver, executors: int) -> Rescale:
 def test_rescaling_live_again_and_again_loses_and_repeats_nothing(
     cluster: Cluster, namespace: str, operator: str, load: Load
 ) -> None:
+    _create_topics(load, "rescaled")
+    with running(cluster, namespace, passthrough("rescaled", executors=FIRST)) as job:
+        figures = _drilled(job, load)
+    _write("rescale", "Live rescales under load", f"passes {RATE} records/s on", figures)
+
+
+REMEMBERING = """
+import sys
+sys.path.insert(0, "/opt")
+from jobs import advertisement
+enrich = advertisement.enrich_views
+advertisement.enrich_views = lambda events, table: enrich(events.dropDuplicates(), table)
+advertisement.main()
+"""
+"""Its state is all that it has ever read."""
+
+
+@pytest.mark.timeout(3 * 3600)
+def test_rescaling_a_job_with_state_live_again_and_again_loses_and_repeats_nothing(
+    cluster: Cluster, namespace: str, operator: str, load: Load
+) -> None:
+    _create_topics(load, "remembering")
+    partitions = {"sparkConf": {"spark.sql.shuffle.partitions": str(PARTITIONS)}}
+    with running_program(
+        *(cluster, namespace, "remembering", REMEMBERING), executors=FIRST, application=partitions
+    ) as job:
+        figures = _drilled(job, load)
+    what = (
+        f"passes {RATE} records/s on and remembers each of them in {PARTITIONS} partitions of state"
+    )
+    _write("rescale-state", "Live rescales of a job with state under load", what, figures)
+
+
+def _create_topics(load: Load, name: str) -> None:
     for end in ("in", "out"):
-        load.create_topic(f"rescaled-{end}", partitions=12)
-    cluster.apply(to_yaml(passthrough("rescaled", executors=FIRST)), namespace)
-    job = Job(cluster, namespace, "rescaled")
-    try:
-        with sender(cluster, namespace, "rescaled-in", rate=RATE):
-            job.wait_until_ready()
-            driver = Driver(job)
-            watching = threading.Thread(target=driver.watch, daemon=True)
-            watching.start()
-            time.sleep(3 * CALM)
-            grown, shrunk = _campaign(job, driver)
-            driver.end()
-            watching.join()
-        compared = load.check(job)
-        status = job.read()["status"]
-        assert status["incarnation"] == 1
-        assert status.get("failures", {}).get("inARow", 0) == 0
-        assert (compared["missing"], compared["duplicates"]) == (0, 0)
-        _write(grown, shrunk, compared["expected"])
-    finally:
-        cluster.delete("StreamJob", namespace, job.name)
-        job.wait_until_gone(seconds=180)
+        load.create_topic(f"{name}-{end}", partitions=PARTITIONS)
+
+
+def _drilled(job: Job, load: Load) -> list[Figure]:
+    """The figures of a job that has lost and repeated nothing."""
+    with sender(job.cluster, job.namespace, f"{job.name}-in", rate=RATE):
+        job.wait_until_ready()
+        driver = Driver(job)
+        watching = threading.Thread(target=driver.watch, daemon=True)
+        watching.start()
+        time.sleep(3 * CALM)
+        grown, shrunk = _campaign(job, driver)
+        state = driver.numbers().get("sluice_query_state_rows", 0)
+        driver.end()
+        watching.join()
+    compared = load.check(job)
+    status = job.read()["status"]
+    assert status["incarnation"] == 1
+    assert status.get("failures", {}).get("inARow", 0) == 0
+    assert (compared["missing"], compared["duplicates"]) == (0, 0)
+    return _figures(grown, shrunk, compared["expected"], state)
 
 
 def _campaign(job: Job, driver: Driver) -> tuple[list[Rescale], list[Rescale]]:
@@ -91,11 +127,14 @@ def _campaign(job: Job, driver: Driver) -> tuple[list[Rescale], list[Rescale]]:
     return grown, shrunk
 
 
-def _write(grown: list[Rescale], shrunk: list[Rescale], records: int) -> None:
+def _figures(
+    grown: list[Rescale], shrunk: list[Rescale], records: int, state: float
+) -> list[Figure]:
     up, down = [one.seconds for one in grown], [one.seconds for one in shrunk]
-    figures = [
+    return [
         Figure(name="rescales", value=3 * TIMES, unit=""),
         Figure(name="records, each delivered once", value=records, unit=""),
+        Figure(name="rows of state at the end", value=state, unit=""),
         Figure(name="up, median until all work", value=statistics.median(up), unit="s"),
         Figure(name="up, longest", value=max(up), unit="s", goal="<= 30"),
         Figure(
@@ -127,13 +166,16 @@ def _write(grown: list[Rescale], shrunk: list[Rescale], records: int) -> None:
             goal="<= 2",
         ),
     ]
+
+
+def _write(name: str, title: str, what: str, figures: list[Figure]) -> None:
     result = Result(
-        name="rescale",
-        title="Live rescales under load",
-        method=f"A job that passes {RATE} records/s on is rescaled from {FIRST} executor to {LARGE}, to {SMALL} and "
-        "back, on the local cluster with the image present. An executor works when Spark's own account shows a task "
-        "of its. Batches are those from the request until some seconds after its effect; the usual one is the median "
-        "of the eight before. At the end every record must have come out once, from the first driver.",
+        name=name,
+        title=title,
+        method=f"A job that {what} is rescaled from {FIRST} executor to {LARGE}, to {SMALL} and back, on the local "
+        "cluster with the image present. An executor works when Spark's own account shows a task of its. Batches are "
+        "those from the request until some seconds after its effect; the usual one is the median of the eight before. "
+        "At the end every record must have come out once, from the first driver.",
         settings={"times": TIMES, "rate": RATE},
         versions=report.versions("kopf"),
         runs={"run 1": figures},
