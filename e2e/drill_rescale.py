@@ -16,7 +16,7 @@ from bench import report
 from bench.report import Figure, Result
 from e2e.faults.field import sender
 from e2e.support.api import Cluster, wait_for
-from e2e.support.drivers import Driver
+from e2e.support.drivers import STATE, Driver, value
 from e2e.support.jobs import Job, passthrough
 from e2e.support.load import Load
 from e2e.support.programs import running, running_program
@@ -106,7 +106,7 @@ def _drilled(job: Job, load: Load) -> list[Figure]:
         watching.start()
         time.sleep(3 * CALM)
         grown, shrunk = _campaign(job, driver)
-        state = driver.numbers().get("sluice_query_state_rows", 0)
+        state = value(driver.samples(), STATE) or 0.0
         driver.end()
         watching.join()
     compared = load.check(job)
