@@ -79,7 +79,12 @@ def _points(forecast: Forecast | NoData, *, upper_until: float) -> list[tuple[fl
     if isinstance(forecast, NoData):
         return []
     points = zip(forecast.times, forecast.rates, forecast.high, strict=True)
-    return [(at, high if at <= upper_until else rate) for at, rate, high in points if at > 0]
+    found = [(at, high if at <= upper_until else rate) for at, rate, high in points if at > 0]
+    if not forecast.times[-1] <= upper_until < math.inf:
+        return found
+    # Where no more is foreseen, the upper edge would last for ever.
+    after = upper_until + forecast.times[0]
+    return [*found, (upper_until, forecast.high[-1]), (after, forecast.rates[-1])]
 
 
 def backlog(situation: Situation, capacity: float, calm: float) -> float:
