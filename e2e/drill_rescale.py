@@ -21,6 +21,8 @@ from e2e.support.jobs import Job, passthrough
 from e2e.support.load import Load
 from e2e.support.programs import running, running_program
 
+pytestmark = pytest.mark.timeout(3 * 3600)
+
 TIMES = int(os.environ.get("SLUICE_RESCALES", "20"))
 RATE = 200
 PARTITIONS = 12
@@ -55,7 +57,6 @@ def rescale(job: Job, driver: Driver, executors: int) -> Rescale:
     return Rescale(seconds=seconds, usual=statistics.median(before), longest=max(since))
 
 
-@pytest.mark.timeout(3 * 3600)
 def test_rescaling_live_again_and_again_loses_and_repeats_nothing(
     cluster: Cluster, namespace: str, operator: str, load: Load
 ) -> None:
@@ -76,7 +77,6 @@ advertisement.main()
 """Its state is all that it has ever read."""
 
 
-@pytest.mark.timeout(3 * 3600)
 def test_rescaling_a_job_with_state_live_again_and_again_loses_and_repeats_nothing(
     cluster: Cluster, namespace: str, operator: str, load: Load
 ) -> None:

@@ -169,6 +169,8 @@ def test_a_downtime_is_until_the_next_batch_and_what_that_takes_longer() -> None
 
 
 KNOWN = Models(capacity=CapacityModel(points=((2, 500.0), (4, 1000.0), (8, 2000.0))))
+LEARNED = Experience(models=KNOWN, overhead=0.5)
+"""All is known of its batches, and nothing of its downtimes."""
 
 
 def slow(start: float, seconds: float) -> BatchReport:
@@ -178,7 +180,7 @@ def slow(start: float, seconds: float) -> BatchReport:
 
 def lost_at_1000() -> Experience:
     """A job of which all is known but how long it is away, whose driver is lost."""
-    return Experience(models=KNOWN, overhead=0.5).with_outage(Cause.DRIVER_LOSS, 1000.0, 4)
+    return LEARNED.with_outage(Cause.DRIVER_LOSS, 1000.0, 4)
 
 
 def downtimes(experience: Experience) -> tuple[float, ...]:
@@ -226,10 +228,9 @@ def test_a_driver_that_is_lost_in_a_restart_begins_the_outage_anew() -> None:
     assert not found.models.downtimes.of(Cause.RESCALE_RESTART).observed
 
 
-def began(at: float, *batches: BatchReport, known: Experience | None = None) -> Experience:
+def began(at: float, *batches: BatchReport, known: Experience = LEARNED) -> Experience:
     """What is known when a driver took 20 s to its first query, and told of these batches."""
-    before = known or Experience(models=KNOWN, overhead=0.5)
-    return before.with_start(Start(began=at, seconds=20.0), batches)
+    return known.with_start(Start(began=at, seconds=20.0), batches)
 
 
 def excess(experience: Experience) -> float | None:
@@ -311,11 +312,14 @@ def test_a_loss_that_was_seen_has_its_first_batch_in_it_once() -> None:
     assert learned.quantile(0.5) == pytest.approx(60 + 15)
 
 
+ONE_COLD = (report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000))
+"""Batches after a live rescale at 1200."""
+
+
 def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:
     known = Experience().with_batches(steady(), now=1200)
     grown = known.with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
-    batches = [report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000)]
-    settling = grown.with_batches(batches, now=1225)
+    settling = grown.with_batches(ONE_COLD, now=1225)
     assert not settling.models.downtimes.of(Cause.GROWTH_LIVE).observed
     found = settling.with_batches([report(1395.0, 2000)], now=1400)
     (downtime,) = found.models.downtimes.of(Cause.GROWTH_LIVE).observed
@@ -334,9 +338,8 @@ def test_a_live_rescale_costs_what_its_batches_take_longer() -> None:
 def test_a_live_rescale_teaches_before_the_next_one_if_its_executors_work_as_usual(
     cause: Cause, wanted: int, learned: tuple[float, ...]
 ) -> None:
-    rescaled = Experience(models=KNOWN, overhead=0.5).with_outage(cause, 1200.0, wanted)
-    batches = [report(1205.0, 2000), report(1210.0, 2000, cold=9.0), report(1222.0, 2000)]
-    found = rescaled.with_batches(batches, now=1225).with_outage(Cause.RELEASE_LIVE, 1226.0, 3)
+    rescaled = LEARNED.with_outage(cause, 1200.0, wanted)
+    found = rescaled.with_batches(ONE_COLD, now=1225).with_outage(Cause.RELEASE_LIVE, 1226.0, 3)
     assert found.models.downtimes.of(cause).observed == pytest.approx(learned)
     assert found.outage == Outage(cause=Cause.RELEASE_LIVE, at=1226.0, executors=3)
 
@@ -349,7 +352,7 @@ def test_a_live_rescale_teaches_before_the_next_one_if_its_executors_work_as_usu
 def test_a_live_rescale_whose_last_batch_was_not_as_usual_teaches_nothing_before_the_next_one(
     last: BatchReport,
 ) -> None:
-    grown = Experience(models=KNOWN, overhead=0.5).with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
+    grown = LEARNED.with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
     batches = [report(1210.0, 2000, cold=9.0), last]
     found = grown.with_batches(batches, now=1235).with_outage(Cause.GROWTH_LIVE, 1236.0, 5)
     assert not found.models.downtimes.of(Cause.GROWTH_LIVE).observed
@@ -363,7 +366,7 @@ def test_a_live_rescale_whose_last_batch_was_not_as_usual_teaches_nothing_before
 def test_a_live_rescale_costs_the_longest_that_a_row_waits_for_its_batch_and_the_one_before(
     colds: tuple[float, ...], learned: float
 ) -> None:
-    rescaled = Experience(models=KNOWN, overhead=0.5).with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
+    rescaled = LEARNED.with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
     batches = [
         report(1205.0 + 15 * number, 2000, cold=cold) for number, cold in enumerate((*colds, 0.0))
     ]
