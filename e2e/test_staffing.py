@@ -40,7 +40,7 @@ def test_executors_that_get_no_tasks_lead_to_one_restart_and_it_is_told_whether_
 ) -> None:
     for end in ("in", "out"):
         load.create_topic(f"clinging-{end}", partitions=1)
-    # By default a task that has waited for three seconds, on a slow machine, goes to any executor.
+    # By default a task that has waited for a second goes to any executor.
     settings = {"spark.sql.shuffle.partitions": "4", "spark.locality.wait": "60s"}
     application = {"sparkConf": settings}
     with running_program(

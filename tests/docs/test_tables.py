@@ -14,6 +14,7 @@ from sluice.core.conditions import Condition
 from sluice.core.ownedconf import OWNED_SETTINGS
 from sluice.core.record import Phase
 from sluice.manifests.pods import driver_pod
+from sluice.manifests.sparkconf import DEFAULTS
 from tests.docs.pages import ROOT, code, page
 from tests.support import jobs
 
@@ -63,6 +64,11 @@ def test_every_variable_that_the_program_gets_is_listed() -> None:
 def test_every_setting_that_is_refused_is_listed() -> None:
     refused = {f"{name}*" if name.endswith(".") else name for name in OWNED_SETTINGS}
     assert set(first_column(WRITING.table("setting"))) == refused
+
+
+def test_every_default_of_the_operators_is_listed() -> None:
+    defaults = {f"{name}={value}" for name, value in DEFAULTS.items()}
+    assert set(first_column(WRITING.table("default"))) == defaults
 
 
 @pytest.mark.parametrize("row", OPERATING.table("class"), ids=lambda row: row[0])

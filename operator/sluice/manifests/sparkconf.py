@@ -14,13 +14,16 @@ appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSS'Z'}{UTC} %p %c{1}: %m%n%ex
+logger.kafka.name = org.apache.kafka
+logger.kafka.level = warn
 """
+"""Kafka's clients would tell of each partition in each batch: in minutes, nodes rotate away what matters in a log."""
 
 
 def spark_settings(job: StreamJob, incarnation: int) -> dict[str, str]:
     """All settings of one incarnation: defaults that users may change, theirs, and those that we own."""
     return {
-        **_DEFAULTS,
+        **DEFAULTS,
         **job.application.spark_conf,
         **_cluster(job, incarnation),
         **_resources(job),
@@ -29,7 +32,7 @@ def spark_settings(job: StreamJob, incarnation: int) -> dict[str, str]:
     }
 
 
-_DEFAULTS = {
+DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     # The session must not wait half a minute for executors: batches do.
     "spark.scheduler.minRegisteredResourcesRatio": "0",
@@ -39,9 +42,14 @@ _DEFAULTS = {
     "spark.storage.decommission.shuffleBlocks.enabled": "true",
     "spark.storage.decommission.rddBlocks.enabled": "true",
     "spark.storage.decommission.replicationReattemptInterval": "5s",
+    # A batch stands still so long for tasks that would rather run on an executor that leaves: by Spark's default 3 s,
+    # and 3 s more for its machine, which is the pod again. With no wait, tasks would leave their state in each batch.
+    "spark.locality.wait": "1s",
+    "spark.locality.wait.node": "0s",
     # The time from a lost executor to its replacement is part of every recovery.
     "spark.kubernetes.allocation.batch.size": "20",
 }
+"""Other defaults than Spark's, which users may change."""
 
 _SECURITY = {
     "spark.authenticate": "true",

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice.core.ownedconf import OWNED_SETTINGS, is_owned
-from sluice.manifests.sparkconf import properties, spark_settings
+from sluice.manifests.sparkconf import DEFAULTS, properties, spark_settings
 from tests.support.jobs import job, resource
 from tests.support.properties import read_properties
 
@@ -92,13 +92,4 @@ def test_every_setting_that_the_operator_sets_for_good_is_refused_from_users() -
         for name in spark_settings(changed, 1)
         if not any(is_owned(name, owned) for owned in OWNED_SETTINGS)
     }
-    assert free == {
-        "spark.ui.showConsoleProgress",
-        "spark.scheduler.minRegisteredResourcesRatio",
-        "spark.decommission.enabled",
-        "spark.storage.decommission.enabled",
-        "spark.storage.decommission.shuffleBlocks.enabled",
-        "spark.storage.decommission.rddBlocks.enabled",
-        "spark.storage.decommission.replicationReattemptInterval",
-        "spark.kubernetes.allocation.batch.size",
-    }
+    assert free == set(DEFAULTS)
