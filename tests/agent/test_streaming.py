@@ -152,6 +152,40 @@ start(rows.select(slow("value")), "slow")
 """,
 )
 
+REDUCING = CLUSTER.replace(
+    'start(rate, "scaled")',
+    """
+import os, threading
+spark.conf.set("spark.sql.shuffle.partitions", "8")
+notes, there = os.path.abspath("notes"), os.path.abspath("there")
+
+@F.udf("long")
+def noted(value):
+    with open(notes, "a") as file:
+        file.write(f"{value}\\n")
+    return value
+
+@F.udf("long")
+def slowly(count):
+    time.sleep(1)
+    return count
+
+def watch():
+    backend = spark.sparkContext._jsc.sc().schedulerBackend()
+    while True:
+        with open(there, "a") as file:
+            file.write(backend.getExecutorIds().mkString(",") + "\\n")
+        time.sleep(0.2)
+
+threading.Thread(target=watch, daemon=True).start()
+source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 8)
+rows = source.option("numPartitions", 2).load().select(noted("value").alias("value"))
+counts = rows.groupBy("value").agg(F.count("*").alias("count"))
+start(counts.select("value", slowly("count")), "reducing", "update")
+""",
+)
+"""Tasks that take a second each look for what others have written; those are noted, and who is there."""
+
 
 def write(tmp_path: Path, program: str) -> Path:
     path = tmp_path / "main.py"
@@ -360,6 +394,23 @@ def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path
     assert answer == {"decommissioning": ["0"]}
     assert after["executors"]["target"] == 2
     assert queries(after)["scaled"]["error"] is None
+
+
+def test_an_executor_stays_until_nobody_needs_what_it_did_and_nothing_is_done_twice(
+    pyz: Path, tmp_path: Path
+) -> None:
+    notes, there = tmp_path / "notes", tmp_path / "there"
+    with running(pyz, write(tmp_path, REDUCING)) as program:
+        program.wait_for("two executors", lambda state: state["executors"]["ids"] == ["0", "1"])
+        program.wait_for("a batch", all_committed("reducing"))
+        begun = len(notes.read_text().split()) // 8 * 8 + 8
+        program.wait_for("all rows of another", lambda _: len(notes.read_text().split()) >= begun)
+        program.ask("/v1/executors", {"target": 1})
+        program.wait_for("its end", lambda _: there.read_text().endswith("\n0\n"))
+        program.wait_for("more rows", lambda _: len(notes.read_text().split()) >= begun + 16)
+
+    values = [int(value) for value in notes.read_text().split()]
+    assert len(values) == len(set(values))
 
 
 def work(state: Any) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Add and remove executors of the running application, without restarting anything.
 
 The calls are internal to Spark and were tried on Kubernetes with 4.2: the target is absolute and sticks, lost
-executors are replaced up to it. Removing decommissions: running tasks finish and blocks move first.
+executors are replaced up to it. Removing has two steps: executors are retired, which leaves them what they work on,
+and ended later; `leaving` says when.
 """
 
 from __future__ import annotations
@@ -86,26 +87,44 @@ class Watch:
 
 
 def scale(context: Any, target: int) -> tuple[str, ...]:
-    """Set the target and decommission the newest executors above it; return the ids of those."""
+    """Set the target and retire the newest executors above it; return the ids of those."""
     backend = _backend(context)
     _check(context, backend)
     victims = registered(context)[target:]
     if victims:
         _check_removal(context)
     context._jsc.sc().requestTotalExecutors(target, 0, _empty_map(context))
-    return tuple(id for id in _newest_first(victims) if _decommission(context, backend, id))
+    return tuple(id for id in _newest_first(victims) if _retire(context, backend, id))
 
 
 def replace(context: Any, ids: Sequence[str]) -> tuple[str, ...]:
-    """Decommission those of these executors that are there; return their ids.
+    """Retire those of these executors that are there; return their ids.
 
-    On Kubernetes, Spark makes others up to the target, as it does for its own `spark.kubernetes.executor.rollInterval`.
+    When they have ended, Spark makes others up to the target.
     """
     backend = _backend(context)
     _check(context, backend)
     _check_removal(context)
     there = [id for id in registered(context) if id in ids]
-    return tuple(id for id in there if _decommission(context, backend, id))
+    return tuple(id for id in there if _retire(context, backend, id))
+
+
+def known(context: Any) -> frozenset[str]:
+    """Return the ids of all executors that have not ended, also of retired ones."""
+    return frozenset(Watch(context).names().split(","))
+
+
+def active_jobs(context: Any) -> frozenset[int]:
+    """Return the ids of the jobs that run."""
+    return frozenset(context.statusTracker().getActiveJobsIds())
+
+
+def end(context: Any, ids: Sequence[str]) -> None:
+    """End executors, but for those that have a task; the target stays."""
+    adjust_target, count_failures, force = False, False, False
+    if ids:
+        names = context._jvm.PythonUtils.toSeq(list(ids))
+        _backend(context).killExecutors(names, adjust_target, count_failures, force)
 
 
 def _check(context: Any, backend: Any) -> None:
@@ -118,13 +137,14 @@ def _check(context: Any, backend: Any) -> None:
 def _check_removal(context: Any) -> None:
     if context.getConf().get("spark.decommission.enabled") != "true":
         raise CannotScaleError(
-            "executors cannot be removed without losing tasks: set spark.decommission.enabled=true"
+            "no executor is removed where spark.decommission.enabled is not true: set it to true"
         )
 
 
-def _decommission(context: Any, backend: Any, id: str) -> bool:
-    # The target is what it is to be already, so Spark must not lower it for each victim.
-    adjust_target, by_executor = False, False
+def _retire(context: Any, backend: Any, id: str) -> bool:
+    # The target is what it is to be already, so Spark must not lower it for each victim. Nor must it tell the executor,
+    # which would then end by itself: Spark believes that it knows, and only gives it no more tasks.
+    adjust_target, by_executor = False, True
     none = context._jvm.scala.Option.empty()
     info = context._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("sluice", none)
     return bool(backend.decommissionExecutor(id, info, adjust_target, by_executor))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sluice.agent import checkpoints, executors, logs, progress, reading
 from sluice.agent.latency import Timing
+from sluice.agent.leaving import Leaving
 from sluice.agent.progress import Progress
 from sluice.agent.reading import Query
 from sluice.agent.records import Failure, Look, Record, StateLayout
@@ -43,6 +45,7 @@ class Poller:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._staff = Staff()
+        self._leaving = Leaving()
         self._checkpoints = checkpoints.Reader()
         self._polls = 0
         self._failure_logged = ""
@@ -78,6 +81,10 @@ class Poller:
             wanted = replace(self.snapshot.executors, target=target)
             self.snapshot = replace(self.snapshot, executors=wanted)
 
+    def retired(self, context: Any, ids: Sequence[str]) -> None:
+        """Note executors that get no more tasks; they are ended when they may be."""
+        self._leaving.begin(context, ids)
+
     def deliver(self, found: Timing | Look) -> None:
         """Take the timing of a batch or a look at a source, for the next snapshot; from any thread."""
         if isinstance(found, Look):
@@ -109,6 +116,9 @@ class Poller:
                 ),
                 records=records,
             )
+        context = self._spark.context()
+        if context is not None:
+            self._leaving.see_off(context)
 
     def _loop(self) -> None:
         while not self._ended.wait(PERIOD_SECONDS):

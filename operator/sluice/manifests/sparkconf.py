@@ -36,7 +36,7 @@ DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     # The session must not wait half a minute for executors: batches do.
     "spark.scheduler.minRegisteredResourcesRatio": "0",
-    # Leaving executors hand their blocks on; the second round of that would wait 30 s for nothing.
+    # Executors whose pods are taken away hand their blocks on; by default the second round of that waits for 30 s.
     "spark.decommission.enabled": "true",
     "spark.storage.decommission.enabled": "true",
     "spark.storage.decommission.shuffleBlocks.enabled": "true",
