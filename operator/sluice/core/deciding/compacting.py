@@ -107,9 +107,11 @@ def _measured(number: Measured) -> Measured:
 
 def _history(history: History, zero: float) -> History:
     """Points of the past in their order; what lies in the future was measured by another clock."""
-    known = {
-        round(at, 1): rate for at, rate in history if -OLDEST <= at <= 0 and 0 <= rate < math.inf
-    }
+    known: dict[float, float] = {}
+    for at, rate in history:
+        if -OLDEST <= at <= 0 and 0 <= rate < math.inf:
+            moment = round(at, 1)
+            known[moment] = max(rate, known.get(moment, 0.0))
     points = sorted(known.items())
     older = [point for point in points if point[0] < -RECENT]
     recent = points[len(older) :]

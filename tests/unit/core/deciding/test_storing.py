@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sluice.core.deciding.compacting import OLDEST, compacted, rounded, thinned
@@ -198,6 +198,7 @@ def test_the_last_hour_and_a_short_history_are_kept_as_they_are() -> None:
     st.integers(1, 3000),
     st.floats(0, 4e9),
 )
+@example(odd=[(-13920.03125, 991.0)], minutes=113, at=0.0)
 def test_compacting_any_history_twice_changes_nothing_and_loses_no_peak(
     odd: list[tuple[float, float]], minutes: int, at: float
 ) -> None:
