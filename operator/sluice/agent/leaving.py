@@ -42,10 +42,9 @@ class Leaving:
     def see_off(self, context: Any) -> None:
         """End those whose jobs have ended; what belonged to another context has gone with it."""
         with self._lock:
-            waiting = [leaver for leaver in self._leavers if leaver.context is context]
+            waiting = [one for one in self._leavers if one.context is context]
             if waiting:
                 active, there = executors.active_jobs(context), executors.known(context)
-                ready = [one.id for one in waiting if not one.jobs & active and one.id in there]
-                executors.end(context, ready)
                 waiting = [one for one in waiting if one.id in there]
+                executors.end(context, [one.id for one in waiting if not one.jobs & active])
             self._leavers = waiting

@@ -81,7 +81,7 @@ class Poller:
             wanted = replace(self.snapshot.executors, target=target)
             self.snapshot = replace(self.snapshot, executors=wanted)
 
-    def retired(self, context: Any, ids: Sequence[str]) -> None:
+    def note_retired(self, context: Any, ids: Sequence[str]) -> None:
         """Note executors that get no more tasks; they are ended when they may be."""
         self._leaving.begin(context, ids)
 

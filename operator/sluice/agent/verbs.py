@@ -121,7 +121,7 @@ class Verbs:
         except executors.CannotScaleError as error:
             raise RefusedError(409, str(error)) from error
         self._poller.set_target(target)
-        self._poller.retired(context, victims)
+        self._poller.note_retired(context, victims)
         registered = len(executors.registered(context))
         answer = {"target": target, "registered": registered, "decommissioning": list(victims)}
         return _json(200, answer)
@@ -133,7 +133,7 @@ class Verbs:
             victims = executors.replace(context, ids)
         except executors.CannotScaleError as error:
             raise RefusedError(409, str(error)) from error
-        self._poller.retired(context, victims)
+        self._poller.note_retired(context, victims)
         return _json(200, {"decommissioning": list(victims)})
 
     def _limit(self, body: bytes) -> Response:
