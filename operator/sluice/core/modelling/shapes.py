@@ -77,8 +77,14 @@ def possible_shapes(slots: Slots, rates: Sequence[tuple[int, float]]) -> list[Sh
     is_possible = {
         Shape.STAIRCASE: slots.tasks is not None,
         Shape.PROPORTIONAL: line is not None and (line.intercept < 0 or _is_near(rates)),
+        Shape.CONTENTION: _hinders(fit_curve(Shape.CONTENTION, slots, rates)),
     }
     return [shape for shape in Shape if is_possible.get(shape, True)]
+
+
+def _hinders(curve: Curve | None) -> bool:
+    """Whether executors hinder each other at all; else their rates are in proportion."""
+    return curve is not None and curve.slope > 0
 
 
 def _is_near(rates: Sequence[tuple[int, float]]) -> bool:
@@ -94,7 +100,11 @@ def fit_curve(shape: Shape, slots: Slots, rates: Sequence[tuple[int, float]]) ->
     intercept, slope = _straight_line(xs, ys)
     if shape is Shape.PROPORTIONAL:
         intercept, slope = 0.0, fmean(ys) / fmean(xs)
-    if slope < 0 or (shape in _INVERSE and intercept <= 0):
+    elif shape is Shape.CONTENTION and slope < 0:
+        # That executors help each other is noise: at best they do not hinder each other. Of crosstalk that is not
+        # said: it makes more executors worse far out, so no part of the measurements may contradict it.
+        intercept, slope = fmean(ys), 0.0
+    if slope < 0 or (inverse and intercept <= 0):
         return None
     return Curve(shape=shape, slots=slots, intercept=intercept, slope=slope)
 

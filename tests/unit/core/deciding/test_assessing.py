@@ -130,7 +130,7 @@ def test_a_backlog_that_nothing_drains_in_time_needs_only_what_helps() -> None:
 
 
 def test_more_executors_far_from_the_profile_count_as_no_loss() -> None:
-    narrow = fitted(CapacityModel(points=((1, 100.0), (2, 150.0), (3, 260.0))))
+    narrow = fitted(CapacityModel(points=((1, 60.0), (2, 200.0), (3, 260.0))))
     assert narrow.estimate(9).low < narrow.estimate(5).low
     choice = choose(range(1, 401), 1, narrow, trial(constant_load(1e9)), goals=GOALS)
     ordered = [found.utilisation for found in choice.seen]
