@@ -241,14 +241,11 @@ def test_outside_the_measured_scale_outs_the_range_is_wider() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    model = CapacityModel()
-    for index in range(MEMORY + 100):
-        model = model.with_observation(1 + index % 200, 1_000.0 + index)
-    assert len(model.points) == MEMORY
-    assert model.points[-1] == (1 + (MEMORY + 99) % 200, 1_000.0 + MEMORY + 99)
-    for index in range(20):
-        model = model.with_observation(7, 1_000.0 + index)
-    assert [rate for number, rate in model.points if number == 7] == [
+    full = tuple((1 + index % 200, 1_000.0 + index) for index in range(MEMORY))
+    model = CapacityModel(points=full).with_observation(150, 1_600.0)
+    assert model.points == (*full[1:], (150, 1_600.0))
+    same = measured(*((7, 1_000.0 + index) for index in range(20)))
+    assert [rate for _, rate in same.points] == [
         1_012.0 + index for index in range(MEMORY_PER_SCALE_OUT)
     ]
 
