@@ -109,7 +109,7 @@ def test_waves_on_executors_that_hinder_each_other_are_known_from_four_scale_out
 
 
 def test_a_little_noise_at_few_executors_does_not_hide_that_many_hinder_each_other() -> None:
-    """Without the largest one they seem to help each other, by 1 %, and that was no shape at all."""
+    """Without the largest one they seem to help each other, by 3 %, and that was no shape at all."""
     points = ((1, 9_466), (5, 46_905), (8, 78_045), (24, 198_481))
     found = fitted(measured(*points, tasks=48, cores=2))
     for number, rate in points:
