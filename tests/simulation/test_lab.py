@@ -110,11 +110,13 @@ def test_a_mistake_in_another_process_is_told_in_its_own_words(tmp_path: Path) -
         running.carried_out([case], 2, Console(quiet=True))
 
 
+COMPARE = [sys.executable, "-m", "sluice", "lab", "compare", "--processes", "2"]
+
+
 def interrupted(answer: signal.Handlers, out: Path, *words: str) -> int:
     """The exit code of a comparison whose processes are interrupted together, begun with such an answer to that."""
-    command = [sys.executable, "-m", "sluice", "lab", "compare", "--processes", "2", *words]
     with subprocess.Popen(
-        [*command, "--out", str(out)],
+        [*COMPARE, *words, "--out", str(out)],
         stderr=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, answer),
@@ -133,6 +135,25 @@ def test_an_interrupt_ends_all_processes(tmp_path: Path) -> None:
     words = ["--hours", "0.5", "--seeds", "100", "--plant", "all"]
     assert interrupted(signal.SIG_DFL, tmp_path, *words) == 130
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_a_comparison_that_is_ended(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    words = ["--hours", "0.5", "--seeds", "100", "--plant", "all"]
+    with subprocess.Popen(
+        [*COMPARE, *words, "--out", str(tmp_path)], stderr=subprocess.PIPE, start_new_session=True
+    ) as lab_itself:
+        assert lab_itself.stderr
+        assert b"1 of " in lab_itself.stderr.readline()
+        lab_itself.send_signal(number)
+        try:
+            lab_itself.communicate(timeout=60)  # until the last process has closed the pipe
+        except subprocess.TimeoutExpired:
+            os.killpg(lab_itself.pid, signal.SIGKILL)
+            raise
+    assert lab_itself.returncode == -number
 
 
 def test_in_the_background_of_a_script_a_comparison_goes_on_after_an_interrupt(

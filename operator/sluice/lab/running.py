@@ -2,10 +2,11 @@
 
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from rich.console import Console
 from rich.progress import (
@@ -49,18 +50,32 @@ def _each(cases: Sequence[Case], processes: int) -> Iterator[tuple[int, Json]]:
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    """Processes of their own: forking one that has threads, as the progress bar has, may hang.
-
-    Ctrl-C, which a terminal sends to all of them, ends them: by default they would give up one run and begin the next.
-    In the background of a script this process ignores it, and so do they.
-    """
+    """Processes of their own: forking one that has threads, as the progress bar has, may hang."""
     is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     return ProcessPoolExecutor(
         processes,
         mp_context=get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN if is_ignored else signal.SIG_DFL),
+        initializer=_begin,
+        initargs=(signal.SIG_IGN if is_ignored else signal.SIG_DFL,),
     )
+
+
+def _begin(answer: signal.Handlers) -> None:
+    """What each of them does first.
+
+    Ctrl-C, which a terminal sends to all of them, ends them: by default they would give up one run and begin the next.
+    In the background of a script the lab ignores it, and so do they. When the lab is ended by another signal, nobody
+    would tell them, and they would wait for a next run for ever.
+    """
+    signal.signal(signal.SIGINT, answer)
+    threading.Thread(target=_end_with_the_lab, daemon=True).start()
+
+
+def _end_with_the_lab() -> None:
+    lab = parent_process()
+    if lab is not None:
+        lab.join()
+        os._exit(1)
 
 
 def _result(done: "Future[Json]", case: Case) -> Json:
