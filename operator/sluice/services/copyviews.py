@@ -141,7 +141,7 @@ class CopyViews:
             if report is None or driver is None or driver.address is None:
                 continue
             token = agent_token(driver.owner_uid, self._key)
-            for limit in steering.limits(report):
+            for limit in steering.limits(report, self._report(profile.job)):
                 try:
                     await self._agents.set_limits(
                         driver.address,

@@ -1,15 +1,15 @@
 """From what an agent told, and what it told before, to what is seen of the job at that moment.
 
-A program may have several queries, which share the executors: the one with most rows stands for all. Its batches are
-taken to have the rows of all, and where it waits, all wait. Batches that last as long as a trigger says tell nothing.
-What does not run is left out, also if it has failed: its rows are no work for executors.
+A program may have several queries, which share the executors: their batches are told as those of one (`cycles`).
+Batches that last as long as a trigger says tell nothing. What does not run is left out, also if it has failed: its rows
+are no work for executors.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
 
 from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.cycles import cycles, leading, seconds_worked
 from sluice.core.learning.scrapes import NOT_TOLD, Scrape
 from sluice.core.learning.starts import Start
 from sluice.core.observations import AgentReport, Processing, QueryReport
@@ -37,8 +37,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
     if before is not None and before.incarnation != report.incarnation:
         before = None
     at = report.at.timestamp()
-    main = _busiest(report)
-    batches = _new_batches(report, main, before)
+    batches = _new_batches(report, before)
     since = before.scrape.at if before is not None else None
     return Sight(
         scrape=Scrape(
@@ -48,7 +47,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
             lag=_total([query.backlog_rows for query in report.running]),
             running=report.registered or 0,
             cpu=_cpu(report, before, cores),
-            busy=_busy(main, since, at),
+            busy=_busy(report, since, at),
             latency=latency(report, percentile),
             batches=batches,
             start=_start(report),
@@ -63,35 +62,18 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
     )
 
 
-def _busiest(report: AgentReport) -> QueryReport | None:
-    queries = [query for query in _batched(report) if query.batches]
-    return max(queries, key=_rows, default=None)
-
-
 def _batched(report: AgentReport) -> list[QueryReport]:
     return [query for query in report.running if query.processing is Processing.BATCHES]
 
 
-def _rows(query: QueryReport) -> float:
-    return sum(batch.rows for batch in query.batches)
-
-
-def _new_batches(
-    report: AgentReport, main: QueryReport | None, before: Sight | None
-) -> tuple[BatchReport, ...]:
+def _new_batches(report: AgentReport, before: Sight | None) -> tuple[BatchReport, ...]:
+    queries = _batched(report)
+    main = leading(queries)
     if main is None:
         return ()
-    rows = _rows(main)
-    share = sum(map(_rows, report.running)) / rows if rows else 1.0
     last = before.upto if before is not None else 0.0
-    # Where the driver's clock was set back, a batch may seem to have taken no time, or less.
-    begun = [batch.start for batch in main.batches]
-    intervals = [None, *(after - start for start, after in pairwise(begun))]
-    return tuple(
-        replace(batch, rows=share * batch.rows, interval=interval)
-        for batch, interval in zip(main.batches, intervals, strict=True)
-        if batch.end > last and batch.seconds > 0
-    )
+    others = [query for query in queries if query is not main]
+    return cycles(main, others, since=last, at=report.at.timestamp())
 
 
 def _start(report: AgentReport) -> Start | None:
@@ -106,16 +88,13 @@ def _rate(batches: tuple[BatchReport, ...], since: float | None, at: float) -> M
     return sum(batch.rows for batch in batches) / (at - since)
 
 
-def _busy(main: QueryReport | None, since: float | None, at: float) -> Measured:
-    if main is None:
+def _busy(report: AgentReport, since: float | None, at: float) -> Measured:
+    queries = _batched(report)
+    if not any(query.batches for query in queries):
         return NO_QUERY
     if since is None or at <= since:
         return FIRST_LOOK
-    spans = [(batch.start, batch.end) for batch in main.batches]
-    if main.in_batch_since is not None:
-        spans.append((_seconds(main.in_batch_since), at))
-    worked = sum(max(0.0, min(end, at) - max(begun, since)) for begun, end in spans)
-    return min(1.0, worked / (at - since))
+    return min(1.0, seconds_worked(queries, since, at) / (at - since))
 
 
 def _in_flight(report: AgentReport, at: float) -> float:

@@ -2,11 +2,19 @@
 
 Batches of two lengths tell the overhead from the rows. Rows are first guessed, and then come from the last batch. Where
 a topic was compacted, or has markers of transactions, a limit of rows counts the gaps, too.
+
+Of several queries each would run as fast as the others let it, and those with cheap rows would run ahead: what all do
+then says little of what they do in production, where each has the rows that arrive for it. So they go in rounds: their
+triggers have one period, at whose multiples Spark begins the batches of all, and each batch gets its query's share of
+the rows in production.
 """
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.core.learning.batches import BatchReport
+from sluice.core.learning.cycles import cycles, leading
 from sluice.core.observations import AgentReport, QueryReport
 
 SHORT, LONG = 2.0, 8.0
@@ -20,6 +28,9 @@ FIRST_ROWS = 1000
 
 MOST_ROWS = 10_000_000
 """Rows of a batch, whatever was seen."""
+
+ROUND = 12.0
+"""Seconds from round to round, of several queries: the longer batches have to fit in."""
 
 NEAR = 0.25
 """A limit that is right within this share stays: to change it costs a request."""
@@ -44,10 +55,16 @@ def first_rows(executors: int, cores: int, production: AgentReport | None) -> in
     return min(rows, MOST_ROWS)
 
 
-def limits(report: AgentReport) -> tuple[Limit, ...]:
-    """The limits that are to be changed."""
-    found = (_limit(query) for query in report.queries if query.active)
-    return tuple(limit for limit in found if limit is not None)
+def limits(report: AgentReport, production: AgentReport | None) -> tuple[Limit, ...]:
+    """The limits that are to be changed; of several queries, production tells the share of each."""
+    queries = [
+        query
+        for query in report.queries
+        if query.active and query.most_rows is not None and any(map(_has_rows, query.batches))
+    ]
+    if len(queries) > 1:
+        return _round(queries, _shares(queries, production), report.at.timestamp())
+    return tuple(limit for query in queries if (limit := _limit(query)) is not None)
 
 
 def _rate_of_one(query: QueryReport) -> float:
@@ -60,17 +77,58 @@ def _rate_of_one(query: QueryReport) -> float:
     return max(rates, default=0.0)
 
 
+def _has_rows(batch: BatchReport) -> bool:
+    return batch.rows > 0
+
+
 def _limit(query: QueryReport) -> Limit | None:
-    batches = [batch for batch in query.batches if batch.rows > 0]
-    if not batches or query.most_rows is None:
-        return None
-    last = batches[-1]
-    wanted = last.read * min(_target(last) / max(last.seconds, 0.01), STEP)
+    rows = _wanted([batch for batch in query.batches if _has_rows(batch)][-1])
     waits = bool(query.trigger_seconds)
-    if abs(wanted - query.most_rows) < NEAR * query.most_rows and not waits:
+    if _is_near(query, rows) and not waits:
         return None
-    rows = min(max(1, round(wanted)), MOST_ROWS)
-    return Limit(query=query.name, rows=rows, trigger_seconds=0.0 if waits else None)
+    return Limit(query=query.name, rows=_whole(rows), trigger_seconds=0.0 if waits else None)
+
+
+def _round(
+    queries: Sequence[QueryReport], shares: Mapping[str, float], at: float
+) -> tuple[Limit, ...]:
+    main = leading(queries)
+    others = [query for query in queries if query is not main]
+    told = cycles(main, others, since=-math.inf, at=at) if main is not None else ()
+    full = [batch for batch in told if _has_rows(batch)]
+    if not full:
+        return ()
+    rows = {query.name: shares[query.name] * _wanted(full[-1]) for query in queries}
+    if all(
+        query.trigger_seconds == ROUND and _is_near(query, rows[query.name]) for query in queries
+    ):
+        return ()
+    return tuple(
+        Limit(query=query.name, rows=_whole(rows[query.name]), trigger_seconds=ROUND)
+        for query in queries
+    )
+
+
+def _shares(queries: Sequence[QueryReport], production: AgentReport | None) -> Mapping[str, float]:
+    """Of the rows that arrive in production; equal ones as long as that is not known of all."""
+    told = {query.name: query.arrival_rate for query in production.running} if production else {}
+    rates = {query.name: told.get(query.name) or 0.0 for query in queries}
+    if min(rates.values()) <= 0:
+        return dict.fromkeys(rates, 1 / len(rates))
+    total = sum(rates.values())
+    return {name: rate / total for name, rate in rates.items()}
+
+
+def _wanted(last: BatchReport) -> float:
+    return last.read * min(_target(last) / max(last.seconds, 0.01), STEP)
+
+
+def _is_near(query: QueryReport, rows: float) -> bool:
+    return abs(rows - (query.most_rows or 0.0)) < NEAR * (query.most_rows or 0.0)
+
+
+def _whole(rows: float) -> int:
+    return min(max(1, round(rows)), MOST_ROWS)
 
 
 def _target(last: BatchReport) -> float:

@@ -52,7 +52,7 @@ class SimulatedCopy:
             reading = batches.reading(self.executors)
             if reading is not None and measuring.is_certain(reading):
                 break
-            for limit in steering.limits(report):
+            for limit in steering.limits(report, None):
                 self._job.limit(limit.rows, limit.trigger_seconds)
         if reading is None or reading.batches < FEWEST:
             return None
