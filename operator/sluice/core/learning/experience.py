@@ -2,7 +2,7 @@
 
     overhead    the seconds that a batch takes without rows: what batches of different sizes have in common
     capacity    rows per second beyond the overhead, of warm batches that work on their rows for long enough to tell;
-                and of all warm batches, what they show at least
+                and of all warm batches, what they show at least, also where less was measured before
     latency     while nothing has changed for a while
     downtime    from the loss until the next batch begins, and what that batch and those after it take longer than their
                 rows explain, until one is as fast as usual; where the driver lives and batches go on, what a row then
@@ -23,7 +23,12 @@ from itertools import pairwise, takewhile
 
 from sluice.core.deciding.situation import Models
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.overheads import busy_rates, fitted_overhead, measured_capacities
+from sluice.core.learning.overheads import (
+    CLEARLY_MORE,
+    busy_rates,
+    fitted_overhead,
+    measured_capacities,
+)
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import FIRST_BATCH, STARTING, Cause, Downtimes
@@ -270,12 +275,22 @@ class Experience:
             capacity = capacity.with_observation(executors, rate)
         for executors, rate in busy_rates(self.pending):
             capacity = capacity.with_floor(executors, rate)
+            if _is_too_low(capacity.fitted(), executors, rate):
+                capacity = capacity.with_observation(executors, rate)
         return replace(
             self,
             models=replace(self.models, capacity=capacity),
             overhead=overhead.seconds,
             pending=(),
         )
+
+
+def _is_too_low(known: Capacity | NoData, executors: int, rate: float) -> bool:
+    """Whether so many clearly do more than is known of them: it was measured when something kept them from it.
+
+    Their small batches may never tell exactly how much more, but what they do now they can do.
+    """
+    return not isinstance(known, NoData) and rate > CLEARLY_MORE * known.rate(executors)
 
 
 def _excess(batch: BatchReport, expected: Measured) -> float:

@@ -58,6 +58,19 @@ def test_what_batches_of_one_size_show_at_least_outlasts_a_rescale() -> None:
     assert not Experience().with_batches(cold, now=1200).models.capacity.floors
 
 
+def test_what_batches_do_now_they_can_do_although_less_was_measured_before() -> None:
+    slow = Models(capacity=CapacityModel(points=((4, 300.0),) * 8))
+    alike = [report(20.0 * number, 1000) for number in range(60)]
+    found = Experience(models=slow)
+    for place in range(0, 60, 3):
+        found = found.with_batches(alike[place : place + 3], now=alike[place].end)
+    assert rate(found) == pytest.approx(1000 / 1.5)
+    fast = Models(capacity=CapacityModel(points=((4, 1000.0),) * 8))
+    assert Experience(models=fast).with_batches(alike, now=1200).models.capacity.points == (
+        fast.capacity.points
+    )
+
+
 def test_batches_of_one_size_leave_an_overhead_that_is_known_and_tell_the_capacity_beside_it() -> (
     None
 ):
@@ -85,7 +98,7 @@ def test_small_batches_that_tell_less_or_more_than_is_known_change_nothing_and_t
 
     points = known.capacity.points
     assert after(500, slow=0.9).models.capacity.points == points, "eight waves, 0.1 s for each"
-    assert after(1500, of=2500.0).models.capacity.points == points, "rows wait while tasks begin"
+    assert after(500, of=2500.0).models.capacity.points == points, "rows wait while tasks begin"
     for truth in (500.0, 2000.0):
         executors, told = after(30_000, of=truth).models.capacity.points[-1]
         assert executors == 4
