@@ -254,6 +254,17 @@ class AgentReport:
             return self.queries
         return tuple(query for query in self.queries if query.active or query.failure is not None)
 
+    @property
+    def state_tasks(self) -> int | None:
+        """The tasks that work on the state of all queries at once, one for each partition: the checkpoints fix them.
+
+        None where a query has no state, or tells of none yet: it has as many tasks as its sources allow.
+        """
+        known = [
+            query.state_partitions for query in self.counting if query.state_partitions is not None
+        ]
+        return sum(known) if known and len(known) == len(self.counting) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilingOutlook:

@@ -96,16 +96,15 @@ def recovery(job: StreamJob, record: Record) -> Claim:
 
 def _idle(job: StreamJob, seen: Observed) -> str:
     """Point out executors beyond what the state can use; a query without state uses as many as its sources allow."""
-    queries = [query for query in (seen.report.queries if seen.report else ()) if query.active]
-    known = [query.state_partitions for query in queries if query.state_partitions is not None]
+    tasks = seen.report.state_tasks if seen.report else None
     target = seen.report.target if seen.report else None
-    if target is None or not known or len(known) < len(queries):
+    if target is None or tasks is None:
         return ""
-    useful = checkpoints.useful_executors(sum(known), job.executors.cores)
+    useful = checkpoints.useful_executors(tasks, job.executors.cores)
     if target <= useful:
         return ""
     return (
-        f" {target} executors of {job.executors.cores} cores are wanted, but the state has {sum(known)} partitions: "
+        f" {target} executors of {job.executors.cores} cores are wanted, but the state has {tasks} partitions: "
         f"more than {useful} find no work on it."
     )
 

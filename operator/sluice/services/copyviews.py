@@ -185,11 +185,9 @@ class CopyViews:
         return None
 
     def tasks(self, job: JobKey) -> int | None:
-        """The tasks of a stateful stage, which the checkpoint fixes."""
+        """The tasks of stateful stages, which the checkpoints fix."""
         report = self._report(job)
-        if report is None:
-            return None
-        return max((query.state_partitions or 0 for query in report.counting), default=0) or None
+        return None if report is None else report.state_tasks or None
 
     def _report(self, job: JobKey) -> AgentReport | None:
         return self._heard(job)[0]

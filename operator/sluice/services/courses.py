@@ -190,8 +190,7 @@ class Course:
 
     def _know_slots(self, job: StreamJob, report: AgentReport) -> None:
         """Stateful stages have the partitions of the checkpoint, whatever the number of executors."""
-        tasks = max((query.state_partitions or 0 for query in report.counting), default=0)
-        slots = Slots(cores=job.executors.cores, tasks=tasks or None)
+        slots = Slots(cores=job.executors.cores, tasks=report.state_tasks or None)
         models = self.watcher.experience.models
         if models.capacity.slots.cores != slots.cores:
             self.watcher.experience = self.watcher.experience.of_other(slots)

@@ -16,7 +16,7 @@ from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.rescaling import Path
-from sluice.core.observations import AgentReport
+from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.profiling.keys import running_key
 from sluice.core.profiling.records import Point
 from sluice.core.quantities import CpuShare, Millicores
@@ -75,13 +75,20 @@ def test_bounds_and_promises_are_those_of_now_also_while_no_agent_tells_anything
     assert situation.targets.recovery == 90.0
 
 
-def test_the_partitions_of_a_state_count_while_its_query_does() -> None:
+def test_the_partitions_of_all_state_count_if_all_queries_that_count_have_some() -> None:
     seen = course()
     experience = seen.watcher.experience
     model = CapacityModel(points=((2, 90.0),), floors=((1, 50.0),))
     seen.watcher.experience = replace(experience, models=replace(experience.models, capacity=model))
     main, ended = query(state_partitions=4), query(name="old", state_partitions=200, active=False)
-    for queries, tasks in (((main, ended), 4), ((ended,), 200)):
+    stateless, other = query(name="stateless"), query(name="other", state_partitions=8)
+    cases: list[tuple[tuple[QueryReport, ...], int | None]] = [
+        ((main, ended), 4),
+        ((main, other), 12),
+        ((main, stateless), None),
+        ((ended,), 200),
+    ]
+    for queries, tasks in cases:
         seen.hear(job(), report(*queries))
         learned = seen.watcher.experience.models.capacity
         assert learned == replace(model, slots=replace(model.slots, tasks=tasks))
