@@ -263,7 +263,7 @@ class AgentReport:
         known = [
             query.state_partitions for query in self.counting if query.state_partitions is not None
         ]
-        return sum(known) if known and len(known) == len(self.counting) else None
+        return sum(known) or None if len(known) == len(self.counting) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

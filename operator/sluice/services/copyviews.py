@@ -187,7 +187,7 @@ class CopyViews:
     def tasks(self, job: JobKey) -> int | None:
         """The tasks of stateful stages, which the checkpoints fix."""
         report = self._report(job)
-        return None if report is None else report.state_tasks or None
+        return None if report is None else report.state_tasks
 
     def _report(self, job: JobKey) -> AgentReport | None:
         return self._heard(job)[0]

@@ -33,6 +33,16 @@ def leading(queries: Iterable[QueryReport]) -> QueryReport | None:
     return max(quick or many, key=lambda query: (_rhythm(query), query.name), default=None)
 
 
+def told_as_one(
+    queries: Sequence[QueryReport], *, since: float, at: float
+) -> tuple[BatchReport, ...]:
+    """The batches of all queries as those of the one that leads; none before its first one. See `cycles`."""
+    main = leading(queries)
+    if main is None:
+        return ()
+    return cycles(main, [query for query in queries if query is not main], since=since, at=at)
+
+
 def cycles(
     main: QueryReport, others: Sequence[QueryReport], *, since: float, at: float
 ) -> tuple[BatchReport, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.cycles import cycles, leading, seconds_worked
+from sluice.core.learning.cycles import seconds_worked, told_as_one
 from sluice.core.learning.scrapes import NOT_TOLD, Scrape
 from sluice.core.learning.starts import Start
 from sluice.core.observations import AgentReport, Processing, QueryReport
@@ -67,13 +67,8 @@ def _batched(report: AgentReport) -> list[QueryReport]:
 
 
 def _new_batches(report: AgentReport, before: Sight | None) -> tuple[BatchReport, ...]:
-    queries = _batched(report)
-    main = leading(queries)
-    if main is None:
-        return ()
     last = before.upto if before is not None else 0.0
-    others = [query for query in queries if query is not main]
-    return cycles(main, others, since=last, at=report.at.timestamp())
+    return told_as_one(_batched(report), since=last, at=report.at.timestamp())
 
 
 def _start(report: AgentReport) -> Start | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.cycles import cycles, leading
+from sluice.core.learning.cycles import told_as_one
 from sluice.core.observations import AgentReport, QueryReport
 
 SHORT, LONG = 2.0, 8.0
@@ -92,9 +92,7 @@ def _limit(query: QueryReport) -> Limit | None:
 def _round(
     queries: Sequence[QueryReport], shares: Mapping[str, float], at: float
 ) -> tuple[Limit, ...]:
-    main = leading(queries)
-    others = [query for query in queries if query is not main]
-    told = cycles(main, others, since=-math.inf, at=at) if main is not None else ()
+    told = told_as_one(queries, since=-math.inf, at=at)
     full = [batch for batch in told if _has_rows(batch)]
     if not full:
         return ()

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import QueryReport
+from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.profiling.measuring import Batches
 from sluice.core.profiling.steering import (
     LONG,
@@ -120,7 +120,7 @@ def test_several_queries_go_in_rounds_with_the_shares_that_they_have_in_producti
     "production", [None, report(), report(query(name="dear", arrival_rate=300.0))]
 )
 def test_as_long_as_production_does_not_tell_of_all_queries_they_share_alike(
-    production: None,
+    production: AgentReport | None,
 ) -> None:
     dear = copied("dear", batch(0, LONG, 1000), rows=1000.0)
     cheap = copied("cheap", batch(0, LONG, 3000), rows=3000.0)
