@@ -10,6 +10,7 @@ from sluice.agent import staff as staffs
 from sluice.agent.executors import Work
 from sluice.agent.roster import Entry
 from sluice.agent.staff import Staff
+from sluice.agent.tasks import Stages
 from tests.agent.building import BEGIN, trigger
 
 
@@ -70,7 +71,31 @@ def test_the_tasks_that_wait_are_those_that_have_not_begun() -> None:
     staff = Staff()
     staff.join(context_of(Backend("1")))
     staff.look(BEGIN)
-    assert staff.waiting_tasks == 5
+    assert staff.tasks is not None
+    assert (staff.tasks.waiting, staff.tasks.completed, staff.tasks.failed) == (5, 8, 2)
+
+
+def test_an_error_of_tasks_is_asked_for_once_until_another_one_fails() -> None:
+    context = context_of(Backend("1"))
+    tracker, store = context.statusTracker.return_value, context._jsc.sc().statusStore()
+    told = store.taskList.return_value.head.return_value.errorMessage.return_value
+    told.get.return_value = "Boom: it broke\n    at org.apache.spark.Some.thing(Some.scala:7)\n"
+    stages = Stages(context)
+
+    assert [stages.tasks().error for _ in range(3)] == ["Boom: it broke"] * 3
+    assert store.taskList.call_count == 1
+    tracker.getStageInfo.side_effect = lambda id: SparkStageInfo(id, 0, "one", 12, 4, 3, 3)
+    assert stages.tasks().error == "Boom: it broke"
+    assert store.taskList.call_count == 2
+    tracker.getStageInfo.side_effect = lambda id: SparkStageInfo(id, 0, "one", 12, 4, 3, 0)
+    assert stages.tasks().error is None
+
+
+def test_a_spark_that_does_not_tell_why_tasks_failed_tells_how_many() -> None:
+    context = context_of(Backend("1"))
+    context._jsc.sc.return_value.statusStore.return_value.taskList.side_effect = TypeError("none")
+    told = Stages(context).tasks()
+    assert (told.failed, told.error) == (2, None)
 
 
 def test_nobody_is_looked_for_while_nobody_comes_or_goes() -> None:

@@ -27,6 +27,7 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
         "cpu": 12.5,
         "work": None,
         "waitingTasks": None,
+        "failingTasks": None,
     }
     (query,) = document["queries"]
     assert query["error"] == {"class": "Boom", "message": "it broke"}

@@ -152,6 +152,10 @@ start(rows.select(slow("value")), "slow")
 """,
 )
 
+UNANSWERED = CROWDED.replace(
+    ".getOrCreate()", '.config("spark.task.maxFailures", "99").getOrCreate()'
+).replace("time.sleep(300)", "time.sleep(1); raise ValueError('no answer from the shop')")
+
 REDUCING = CLUSTER.replace(
     'start(rate, "scaled")',
     """
@@ -381,6 +385,22 @@ def test_tasks_that_wait_for_a_core_are_told_while_the_first_batch_runs(
 
     assert crowded["executors"]["work"]
     assert queries(told)["slow"]["lastBatch"] is None
+
+
+def test_tasks_that_fail_are_told_with_their_error_before_the_query_fails(
+    pyz: Path, tmp_path: Path
+) -> None:
+    with running(pyz, write(tmp_path, UNANSWERED)) as program:
+        failing = program.wait_for(
+            "two tasks have failed",
+            lambda state: (state["executors"]["failingTasks"] or {"failed": 0})["failed"] >= 2,
+        )
+
+    told = failing["executors"]["failingTasks"]
+    assert told["completed"] == 0
+    assert "ValueError: no answer from the shop" in told["error"]
+    assert "at org.apache.spark" not in told["error"]
+    assert queries(failing)["slow"]["active"]
 
 
 def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path: Path) -> None:

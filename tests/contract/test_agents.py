@@ -9,7 +9,7 @@ import pytest
 from sluice.adapters.agents import HttpAgents, agent_url
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport, ExecutorWork, Processing
+from sluice.core.observations import AgentReport, ExecutorWork, FailingTasks, Processing
 from sluice.errors import AgentUnavailable
 from tests.support.http import CUT_OFF, Answer, Server, telling
 from tests.support.jobs import NOW
@@ -27,6 +27,7 @@ STATE: dict[str, Any] = {
         "cpu": 81.5,
         "work": [{"id": "3", "seconds": 61.5, "tasks": 0, "batches": 5, "tasksOfAll": 57}],
         "waitingTasks": 12,
+        "failingTasks": None,
     },
     "queries": [
         {
@@ -135,6 +136,18 @@ async def test_a_start_is_read_once_there_was_a_query_from_an_agent_that_tells_i
     assert (await told(STATE)).start is None
 
 
+async def test_tasks_that_fail_are_read_with_their_error() -> None:
+    def failing(error: str | None) -> dict[str, Any]:
+        tasks = {"failed": 3, "completed": 1, "error": error}
+        return changed(executors={**STATE["executors"], "failingTasks": tasks})
+
+    assert (await told(STATE)).failing is None
+    assert (await told(failing("Boom: no"))).failing == FailingTasks(
+        failed=3, completed=1, error="Boom: no"
+    )
+    assert (await told(failing(None))).failing == FailingTasks(failed=3, completed=1)
+
+
 async def test_what_executors_did_is_read_where_an_agent_tells_it() -> None:
     there = timedelta(seconds=61.5)
     known = ExecutorWork(id="3", there=there, tasks=0, batches=5, tasks_of_all=57)
@@ -143,6 +156,7 @@ async def test_what_executors_did_is_read_where_an_agent_tells_it() -> None:
     assert (await told(STATE)).waiting_tasks == 12
     assert (await told(changed(executors=older))).waiting_tasks is None
     assert (await told(changed(executors=older))).work is None
+    assert (await told(changed(executors=older))).failing is None
     assert (await told(changed(executors={**older, "work": None}))).work is None
     with pytest.raises(AgentUnavailable, match="not understood"):
         await told(changed(executors={**older, "work": [{"id": "3"}]}))

@@ -20,6 +20,7 @@ from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import (
     AgentReport,
     ExecutorWork,
+    FailingTasks,
     Processing,
     QueryFailure,
     QueryReport,
@@ -142,6 +143,7 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         executor_seconds=executors.get("cpu"),
         work=_work(executors.get("work")),
         waiting_tasks=executors.get("waitingTasks"),
+        failing=_failing(executors.get("failingTasks")),
         queries=tuple(_query(query) for query in state["queries"]),
     )
 
@@ -165,6 +167,16 @@ def _work(work: list[dict[str, Any]] | None) -> tuple[ExecutorWork, ...] | None:
             tasks_of_all=int(one["tasksOfAll"]),
         )
         for one in work
+    )
+
+
+def _failing(tasks: dict[str, Any] | None) -> FailingTasks | None:
+    if tasks is None:
+        return None
+    return FailingTasks(
+        failed=int(tasks["failed"]),
+        completed=int(tasks["completed"]),
+        error=str(tasks["error"] or ""),
     )
 
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sluice.agent.tasks import Tasks
+
 _SCALING_BACKEND = "org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend"
 
 
@@ -33,15 +35,14 @@ class Work:
 class Executors:
     """The executors wanted and those that can be given tasks; seconds for which all so far had a task.
 
-    `work` is what those did; `waiting_tasks` those that could run if there were more cores. Both are None where Spark
-    does not tell.
+    `work` is what those did, and `tasks` what there is for them to do. Both are None where Spark does not tell.
     """
 
     target: int | None = None
     ids: tuple[str, ...] = ()
     task_seconds: float | None = None
     work: tuple[Work, ...] | None = None
-    waiting_tasks: int | None = None
+    tasks: Tasks | None = None
 
 
 class CannotScaleError(Exception):
@@ -73,13 +74,6 @@ class Watch:
         """Return the ids of the executors that can be given tasks, oldest first."""
         ids = [id for id in self.names().split(",") if id]
         return tuple(sorted((id for id in ids if self._backend.isExecutorActive(id)), key=_age))
-
-    def waiting_tasks(self) -> int:
-        """Return how many tasks of the stages that run wait for a core."""
-        tracker = self.context.statusTracker()
-        stages = [tracker.getStageInfo(id) for id in tracker.getActiveStageIds()]
-        # A stage may have ended since it was listed.
-        return sum(_waiting(stage) for stage in stages if stage is not None)
 
     def names(self) -> str:
         """Return a text that changes when an executor comes or has gone."""
@@ -148,10 +142,6 @@ def _retire(context: Any, backend: Any, id: str) -> bool:
     none = context._jvm.scala.Option.empty()
     info = context._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("sluice", none)
     return bool(backend.decommissionExecutor(id, info, adjust_target, by_executor))
-
-
-def _waiting(stage: Any) -> int:
-    return max(0, int(stage.numTasks - stage.numCompletedTasks - stage.numActiveTasks))
 
 
 def _backend(context: Any) -> Any:

@@ -112,7 +112,7 @@ class Poller:
                     ids=registered,
                     task_seconds=self._staff.task_seconds,
                     work=self._staff.work,
-                    waiting_tasks=self._staff.waiting_tasks,
+                    tasks=self._staff.tasks,
                 ),
                 records=records,
             )

@@ -10,16 +10,19 @@ from sluice.agent.batches import Batch, Crew
 from sluice.agent.executors import Work
 from sluice.agent.progress import Progress
 from sluice.agent.roster import Roster, roster_of
+from sluice.agent.tasks import Stages, Tasks
 
 
 class Staff:
     """Follows one context at a time; the seconds worked go on from one to the next.
 
-    `work` is what the executors did that can be given tasks; None where Spark does not tell.
+    `work` is what the executors did that can be given tasks, and `tasks` are those of the stages that ran at the last
+    look; None where Spark does not tell.
     """
 
     def __init__(self) -> None:
         self._watch: executors.Watch | None = None
+        self._stages: Stages | None = None
         self._roster: Roster | None = None
         self._crew = Crew()
         self._names = ""
@@ -28,7 +31,7 @@ class Staff:
         self._tally = _Tally()
         self.task_seconds: float | None = None
         self.work: tuple[Work, ...] | None = None
-        self.waiting_tasks: int | None = None
+        self.tasks: Tasks | None = None
 
     def is_of(self, context: Any) -> bool:
         """Tell whether this is the context that is followed."""
@@ -40,7 +43,8 @@ class Staff:
 
     def join(self, context: Any) -> None:
         """Follow another context, whose executors are new."""
-        self._watch, self._roster, self._crew = executors.Watch(context), roster_of(context), Crew()
+        self._watch, self._stages = executors.Watch(context), Stages(context)
+        self._roster, self._crew = roster_of(context), Crew()
         self._worked_before += sum(self._worked.values())
         self._worked, self._tally, self.work = {}, _Tally(), None
 
@@ -54,7 +58,7 @@ class Staff:
         """Return the ids of the executors that can be given tasks, oldest first."""
         ids = self._watch.registered() if self._watch else ()
         joined = self._read(ids) if self._roster else {}
-        self.waiting_tasks = self._watch.waiting_tasks() if self._watch else None
+        self.tasks = self._stages.tasks() if self._stages else None
         self._crew = self._crew.with_executors({id: joined.get(id, now) for id in ids})
         return ids
 

@@ -3,7 +3,9 @@
 `executors.cpu` is the seconds for which tasks had a core, which is what Spark tells of all executors without a
 question to each; a task that waits for the network counts as well. `executors.work` has those that can be given tasks:
 for how long each is there, and the tasks and the batches with rows since then, as of the last look at them.
-`executors.waitingTasks` are those that could run at that look if there were more cores.
+`executors.waitingTasks` are those that could run at that look if there were more cores, and `executors.failingTasks`
+tells of those of the stages that run: how many have failed and are done again, how many were completed, and what the
+last of the failed ones raised; null where none has failed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
 from sluice.agent.records import Checkpoint, Failure, Record, Replaced
 from sluice.agent.snapshot import Snapshot
+from sluice.agent.tasks import Tasks
 
 _MOST_BATCHES = 600
 """Of all queries together, a hundred and thirty bytes each, so that the answer stays a fraction of what is read."""
@@ -26,7 +29,7 @@ _MOST_BATCHES = 600
 def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
     """Describe the job for the operator."""
     settings = snapshot.settings
-    share = _share(snapshot.records)
+    share, tasks = _share(snapshot.records), snapshot.executors.tasks
     return {
         "version": 1,
         "job": {
@@ -46,7 +49,8 @@ def document(snapshot: Snapshot, now: float) -> dict[str, Any]:
             "ids": list(snapshot.executors.ids),
             "cpu": snapshot.executors.task_seconds,
             "work": _work(snapshot.executors.work, now),
-            "waitingTasks": snapshot.executors.waiting_tasks,
+            "waitingTasks": tasks.waiting if tasks else None,
+            "failingTasks": _failing(tasks) if tasks else None,
         },
         "queries": [
             {
@@ -72,6 +76,12 @@ def _work(work: Sequence[Work] | None, now: float) -> list[dict[str, Any]] | Non
         }
         for one in work
     ]
+
+
+def _failing(tasks: Tasks) -> dict[str, Any] | None:
+    if not tasks.failed:
+        return None
+    return {"failed": tasks.failed, "completed": tasks.completed, "error": tasks.error}
 
 
 def _spark(snapshot: Snapshot) -> dict[str, Any] | None:

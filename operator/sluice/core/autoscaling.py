@@ -94,6 +94,8 @@ def _untold(report: AgentReport) -> str | None:
                 'with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
             )
             return f"query {query.name!r} {_UNTOLD[query.processing]}; {remedy}"
+    if report.failing is not None and report.failing.is_by_the_work:
+        return "most tasks of the batch in flight fail, and others would not mend that"
     return None
 
 

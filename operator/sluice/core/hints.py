@@ -92,8 +92,8 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
         ),
         (
             ("UnknownTopicOrPartition", "does not host this topic-partition"),
-            f"spec.sources: a topic does not exist at {servers or 'the brokers'}"
-            f"{f' (declared: {topics})' if topics else ''}; create it.",
+            f"A topic that the program reads or writes does not exist{f' at {servers}' if servers else ''}"
+            f"{f' (spec.sources has {topics})' if topics else ''}; create it.",
         ),
         (
             ("No resolvable bootstrap urls", "Failed to create new KafkaAdminClient"),

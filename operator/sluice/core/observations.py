@@ -217,6 +217,23 @@ class ExecutorWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailingTasks:
+    """Of the stages that run: tasks that have failed and are done again, and those that were completed.
+
+    `error` is what the last of the failed ones raised; empty where Spark does not tell.
+    """
+
+    failed: int
+    completed: int
+    error: str = ""
+
+    @property
+    def is_by_the_work(self) -> bool:
+        """Whether it is the work that fails, not an executor that was lost: more tasks have failed than were done."""
+        return self.failed > self.completed and not self.error.startswith("ExecutorLostFailure")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
     """What the agent in the driver told, and when.
 
@@ -224,6 +241,7 @@ class AgentReport:
     executors that can be given tasks; None where the agent, or its Spark, does not tell. `start` is the seconds from
     the driver's hold of the Lease to its program's first query, which was at `running_at`, by its own clock; None
     before, and where an older agent does not tell. `waiting_tasks` would run if there were more cores; None as above.
+    `failing` is None where no task of the stages that run has failed.
     """
 
     at: datetime
@@ -237,6 +255,7 @@ class AgentReport:
     executor_seconds: float | None = None
     work: tuple[ExecutorWork, ...] | None = None
     waiting_tasks: int | None = None
+    failing: FailingTasks | None = None
     queries: tuple[QueryReport, ...] = ()
 
     @property

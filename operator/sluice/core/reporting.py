@@ -33,6 +33,9 @@ RECENTLY_GOOD = 0.5
 UNKNOWN_WORTH_TELLING = 0.01
 """The share of unknown minutes from which it is told beside an attainment."""
 
+FAILING_FOR = timedelta(seconds=20)
+"""How long a batch may run of which more tasks fail than are done, until that is told: some tasks fail now and then."""
+
 CLOCKS_APART = timedelta(minutes=1)
 """Beyond this difference of the clocks, what Prometheus tells is not about now."""
 
@@ -172,6 +175,9 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
         return fails(kind, "QueryFailed", text)
     if not report.running:
         return unknown(kind, "NoQuery", "The program has not started a query yet.")
+    failing = _failing(job, report, now)
+    if failing is not None:
+        return fails(kind, "TasksFail", failing)
     for query in report.counting:
         stall = _stall(query, job.progress_deadline, now)
         if stall is not None:
@@ -208,6 +214,21 @@ def _away_for_too_long(
         f"No batch for {since}, since the driver was taken away ({away.cause}); spec.progressDeadline is {deadline}. "
         f"The last committed batch is {record.last_batch}."
     )
+
+
+def _failing(job: StreamJob, report: AgentReport, now: datetime) -> str | None:
+    """What the batch in flight meets, if its tasks fail for a while already; Spark does each of them four times."""
+    tasks = report.failing
+    begun = [query.in_batch_since for query in report.counting if query.in_batch_since is not None]
+    if tasks is None or not tasks.is_by_the_work or not begun or now - min(begun) < FAILING_FOR:
+        return None
+    told = (
+        "Tasks of the batch in flight fail, and Spark does them again until it gives up: "
+        f"{tasks.failed} have failed, {tasks.completed} were done."
+    )
+    if not tasks.error:
+        return f"{told} The driver's log tells why."
+    return f"{told} The last error: {tasks.error.rstrip('.')}.{hints.remedy(job, tasks.error)}"
 
 
 def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str, str] | None:

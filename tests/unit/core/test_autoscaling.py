@@ -12,7 +12,7 @@ from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Models
 from sluice.core.measurement import NOT_CONFIGURED
 from sluice.core.modelling.capacity import CapacityModel
-from sluice.core.observations import Processing, QueryReport
+from sluice.core.observations import FailingTasks, Processing, QueryReport
 from tests.support.jobs import job, query, report
 from tests.unit.core.deciding.situations import steady
 
@@ -57,6 +57,24 @@ def test_no_policy_scales_a_job_whose_batches_do_not_tell_what_it_can_do(
     assert 'spec.scaling.mode "Off"' in found.reason
     ended = query(name="fast", processing=processing, active=False)
     assert decided(ended) == decided(ordinary)
+
+
+def test_no_policy_scales_a_job_whose_tasks_fail() -> None:
+    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
+    busy = replace(steady(9_000.0, 2), models=STEEP)
+    rule = autoscaling.policy_of(declared, STEEP)
+
+    def decided(failing: FailingTasks | None) -> Decision:
+        settings = autoscaling.settings_of(
+            declared, NOT_CONFIGURED, report(query(), failing=failing)
+        )
+        return decide(busy, rule, settings)
+
+    assert decided(None).executors > busy.executors
+    assert decided(FailingTasks(failed=1, completed=1)) == decided(None)
+    found = decided(FailingTasks(failed=2, completed=1))
+    assert found.executors == busy.executors
+    assert "tasks of the batch in flight fail" in found.reason
 
 
 def test_the_trigger_and_the_limit_of_a_query_that_has_ended_are_no_terms_of_the_job() -> None:

@@ -12,7 +12,10 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
     ("told", "parts"),
     [
         ("can't open file '/opt/clicks.py'", ["spec.application.mainFile", "/opt/clicks.py"]),
-        ("UnknownTopicOrPartitionException: ...", ["spec.sources", "clicks", "create it"]),
+        (
+            "UnknownTopicOrPartitionException: ...",
+            ["reads or writes", "spec.sources has clicks", "create it"],
+        ),
         ("Failed to create new KafkaAdminClient", ["spec.sources", "broker:9092"]),
         (
             "ErrImagePull: not found",

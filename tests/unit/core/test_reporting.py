@@ -14,6 +14,7 @@ from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
 from sluice.core.news import News, news
 from sluice.core.observations import (
+    FailingTasks,
     Observed,
     PodPhase,
     Processing,
@@ -38,6 +39,12 @@ def real_time(in_flight: timedelta) -> QueryReport:
     return query(
         processing=Processing.REAL_TIME, trigger_seconds=300.0, in_batch_since=NOW - in_flight
     )
+
+
+def flying(seconds: float, failing: FailingTasks) -> Observed:
+    """A job whose batch has run for so long, and whose tasks have ended like that so far."""
+    query_ = query(in_batch_since=NOW - timedelta(seconds=seconds))
+    return Observed(driver=driver(JOB), report=report(query_, failing=failing))
 
 
 FAILURE = Failure(
@@ -215,6 +222,44 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         ),
         replace(STARTED, last_batch=None),
         *(Condition.PROGRESSING, Status.TRUE, "Batches", "The first batch is in flight"),
+    ),
+    "a batch whose tasks fail is told with their error and what to do": (
+        flying(
+            30,
+            FailingTasks(
+                failed=2, completed=1, error="NoSuchTopic: does not host this topic-partition."
+            ),
+        ),
+        STARTED,
+        *(
+            Condition.PROGRESSING,
+            Status.FALSE,
+            "TasksFail",
+            "2 have failed, 1 were done. The last error: NoSuchTopic: "
+            "does not host this topic-partition. A topic that the program reads or writes does not exist",
+        ),
+    ),
+    "a job whose tasks fail is not ready for that": (
+        flying(30, FailingTasks(failed=2, completed=1)),
+        STARTED,
+        *(Condition.READY, Status.FALSE, "TasksFail", "The driver's log tells why"),
+    ),
+    "tasks that fail now and then are done again, and that is all": (
+        flying(30, FailingTasks(failed=2, completed=2, error="Boom")),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "tasks that have just failed may be done the next time": (
+        flying(19, FailingTasks(failed=2, completed=1, error="Boom")),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "tasks that went with their executor are no fault of theirs": (
+        flying(
+            30, FailingTasks(failed=2, completed=1, error="ExecutorLostFailure (executor 1 exited)")
+        ),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
     ),
     "a query to which rows have come just now is fine": (
         Observed(
