@@ -1,7 +1,9 @@
 """How many rows the batches of a copy may have, so that they tell its capacity soon.
 
-Batches of two lengths tell the overhead from the rows. Rows are first guessed, and then come from the last batch. Where
-a topic was compacted, or has markers of transactions, a limit of rows counts the gaps, too.
+Batches of two lengths tell the overhead from the rows. Rows are first guessed, and then come from the last batch: from
+what it took beyond the overhead, as soon as that is known. A query with much state has one of many seconds, of which
+fewer rows take nothing away. Where a topic was compacted, or has markers of transactions, a limit of rows counts the
+gaps, too.
 
 Of several queries each would run as fast as the others let it, and those with cheap rows would run ahead: what all do
 then says little of what they do in production, where each has the rows that arrive for it. So they go in rounds: their
@@ -15,10 +17,25 @@ from dataclasses import dataclass
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.cycles import told_as_one
+from sluice.core.learning.overheads import fitted_overhead
 from sluice.core.observations import AgentReport, QueryReport
 
 SHORT, LONG = 2.0, 8.0
-"""Seconds that batches are to take."""
+"""Seconds that batches are to work on their rows, beside their overhead."""
+
+OUTWEIGHS = 3.0
+"""The longer batches are to work for so many times their overhead at least. With an overhead of 12 s, and batches that
+scatter by a twentieth, a measurement is certain to 5 % after 270 s; after 420 s with 2.0, and after 580 s with 1.0.
+"""
+
+RECENT = 12
+"""Batches by which the overhead is judged."""
+
+KNOWN = 0.25
+"""An overhead is known if its standard error is below this share of it. Until then batches seem to be all work."""
+
+LEAST_WORK = 0.25
+"""That share of a batch is taken for work at least, however much of it seems to be overhead."""
 
 STEP = 8.0
 """A limit is raised by this factor at most: a batch of an hour would tell nothing in time."""
@@ -82,7 +99,7 @@ def _has_rows(batch: BatchReport) -> bool:
 
 
 def _limit(query: QueryReport) -> Limit | None:
-    rows = _wanted([batch for batch in query.batches if _has_rows(batch)][-1])
+    rows = _wanted([batch for batch in query.batches if _has_rows(batch)])
     waits = bool(query.trigger_seconds)
     if _is_near(query, rows) and not waits:
         return None
@@ -96,7 +113,7 @@ def _round(
     full = [batch for batch in told if _has_rows(batch)]
     if not full:
         return ()
-    rows = {query.name: shares[query.name] * _wanted(full[-1]) for query in queries}
+    rows = {query.name: shares[query.name] * _wanted(full) for query in queries}
     if all(
         query.trigger_seconds == ROUND and _is_near(query, rows[query.name]) for query in queries
     ):
@@ -117,8 +134,28 @@ def _shares(queries: Sequence[QueryReport], production: AgentReport | None) -> M
     return {name: rate / total for name, rate in rates.items()}
 
 
-def _wanted(last: BatchReport) -> float:
-    return last.read * min(_target(last) / max(last.seconds, 0.01), STEP)
+def _wanted(batches: Sequence[BatchReport]) -> float:
+    last, overhead = batches[-1], _overhead(batches)
+    work = max(last.seconds - overhead, LEAST_WORK * last.seconds, 0.01)
+    return last.read * min(_target(work, overhead) / work, STEP)
+
+
+def _overhead(batches: Sequence[BatchReport]) -> float:
+    """The seconds of a batch without rows; 0 until batches of two lengths have told them."""
+    last = batches[-1]
+    alike = [
+        batch
+        for batch in batches[-RECENT:]
+        if not batch.cold and batch.executors == last.executors and batch.seconds > 0
+    ]
+    found = fitted_overhead(alike)
+    return found.seconds if found.error < KNOWN * found.seconds else 0.0
+
+
+def _target(work: float, overhead: float) -> float:
+    """The seconds of work that come after the last ones: the lengths take turns."""
+    long = max(LONG, OUTWEIGHS * overhead)
+    return long if work <= (SHORT + long) / 2 else SHORT
 
 
 def _is_near(query: QueryReport, rows: float) -> bool:
@@ -127,8 +164,3 @@ def _is_near(query: QueryReport, rows: float) -> bool:
 
 def _whole(rows: float) -> int:
     return min(max(1, round(rows)), MOST_ROWS)
-
-
-def _target(last: BatchReport) -> float:
-    """The length that comes after the last: they take turns."""
-    return LONG if last.seconds <= (SHORT + LONG) / 2 else SHORT

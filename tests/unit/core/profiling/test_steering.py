@@ -11,6 +11,7 @@ from sluice.core.profiling.measuring import Batches
 from sluice.core.profiling.steering import (
     LONG,
     MOST_ROWS,
+    OUTWEIGHS,
     ROUND,
     SHORT,
     STEP,
@@ -37,6 +38,30 @@ def test_batches_of_two_lengths_take_turns() -> None:
     assert rows_after(short, rate * SHORT) == pytest.approx(rate * LONG, rel=0.01)
     both = [*short, batch(2, LONG, rate * LONG)]
     assert rows_after(both, rate * LONG) == pytest.approx(rate * SHORT, rel=0.01)
+
+
+@pytest.mark.parametrize("first", [10.0, 100_000.0])
+@pytest.mark.parametrize("overhead", [3.8, 12.0])
+def test_a_job_whose_batches_are_nearly_all_overhead_is_measured_by_its_rows(
+    overhead: float, first: float
+) -> None:
+    """As with the state of 200 partitions, on two executors."""
+    rate, limit, seconds = 20_000.0, first, 0.0
+    done, batches = list[BatchReport](), Batches()
+    for number in range(25):
+        done.append(batch(seconds, overhead + limit / rate, limit, cold=number == 0))
+        seconds = done[-1].end
+        report = told(done, waiting=1e9, most_rows=limit)
+        batches = batches.with_report(report)
+        for found in limits(report, None):
+            limit = float(found.rows)
+    works = [found.seconds - overhead for found in done[-3:]]
+    ends = [SHORT, max(LONG, OUTWEIGHS * overhead)]
+    assert [min(works), max(works)] == pytest.approx(ends, rel=0.2)
+    reading = batches.reading(2)
+    assert reading is not None
+    assert not reading.is_lower_bound
+    assert reading.rate == pytest.approx(rate, rel=0.01)
 
 
 def test_a_cold_batch_that_took_long_makes_the_next_one_smaller() -> None:
