@@ -7,6 +7,7 @@ yet, is replaced by what follows from the batches alone.
 
 from dataclasses import dataclass, replace
 
+from sluice.core.deciding.latencies import times
 from sluice.core.deciding.outlook import moved
 from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.latency import LatencyCurve
@@ -25,7 +26,9 @@ MOMENTS = 5
 """Moments of the horizon at which the driver may be lost."""
 
 RELAXED = 0.3
-"""At that utilisation a batch is 1.4 times as long as at none: more executors hardly help the latency any more."""
+"""At that utilisation a batch is 1.4 times as long as at none: more executors hardly help the latency any more. Nor do
+they where no more than that share of a batch's overhead is theirs.
+"""
 
 OVERLOADED_FROM = 0.5
 """A job that uses less of what it surely can is not overloaded, however long its latencies were."""
@@ -62,6 +65,8 @@ class Assessment:
     """The share of the lower edge of its capacity that the peak uses."""
     latency: float
     is_overload: bool
+    shared: float
+    """The share of a batch's overhead that more executors would take from these."""
     recovery: float
     limit: float
     """The recovery under the peak for ever: smooth, so that two candidates can be compared by it."""
@@ -89,7 +94,7 @@ class Goals:
             return f"the peak is {found.utilisation:.0%} of what it surely processes"
         if found.is_overload and self.latency == INFINITE:
             return f"overloaded at {found.utilisation:.0%} of what it surely processes"
-        if found.latency > self.latency and found.utilisation > RELAXED:
+        if found.latency > self.latency and max(found.utilisation, found.shared) > RELAXED:
             return f"latency {found.latency:.1f} s, the goal is {self.latency:.1f} s"
         if found.recovery > self.recovery and not self._is_near(found.limit, best.limit):
             return f"recovery {_told(found.recovery)}, the goal is {self.recovery:.0f} s"
@@ -103,8 +108,10 @@ class Goals:
 
 def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> Assessment:
     """Try a candidate of a capacity, of which so much is sure."""
-    used = _share(trial.peak, surely)
+    used, shared = _share(trial.peak, surely), trial.batching
+    trial = replace(trial, batching=shared.on(executors))
     latency, is_overload = _latency(trial, used, surely)
+    latency *= 1.0 if isinstance(trial.curve, NoData) else times(shared, executors, used)
     outage = Outage(downtime=trial.downtime, interval=trial.interval)
     return Assessment(
         executors=executors,
@@ -113,6 +120,7 @@ def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> A
         latency=latency,
         is_overload=is_overload,
         recovery=_worst_recovery(trial, capacity),
+        shared=_share_of(trial.batching.overhead - shared.overhead, trial.batching.overhead),
         limit=_seconds(recovery_limit(trial.peak, outage, capacity)),
         drain=_drain(trial, capacity),
     )
@@ -127,6 +135,10 @@ def _share(peak: float, capacity: float) -> float:
     if peak <= 0:
         return 0.0
     return peak / capacity if capacity > 0 else INFINITE
+
+
+def _share_of(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
 
 
 def _latency(trial: Trial, used: float, surely: float) -> tuple[float, bool]:

@@ -1,23 +1,56 @@
-"""The latencies that load explains, without those that an outage has left behind.
+"""The latencies that load explains, without those that an outage has left behind, and as of one number of executors.
 
 Latency never falls with the utilisation. So a latency that is well above most of those at the same utilisation and
 more has another cause: a failure or a rescale in the minutes before. Left in, a few of them at a low load would make a
 monotone curve look bad from there on.
+
+The utilisation tells all of them where batches take the same on top of their rows with any number of executors. Where
+executors share a part of that, a latency is as much longer with few of them as batches are, at the same utilisation.
 """
 
 from bisect import insort
+from dataclasses import replace
 
+from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.latency import LatencyCurve, LatencyModel, LatencyPoint, utilisation
 from sluice.core.series import NoData
+
+MOST_USED = 0.95
+"""At a higher utilisation batches have no ordinary length."""
 
 UNEXPLAINED = 2.0
 """So many times the median is well above it; less than that may be noise (overload means twice, too)."""
 
 
-def explained_curve(model: LatencyModel, capacity: Capacity) -> LatencyCurve | NoData:
-    """The latency at any utilisation, from what load explains."""
-    return LatencyModel(observed=explained(model, capacity)).fitted(capacity)
+def explained_curve(
+    model: LatencyModel, capacity: Capacity, batching: Batching
+) -> LatencyCurve | NoData:
+    """The latency at any utilisation of one executor, from what load explains; `times` is that of others."""
+    alike = LatencyModel(
+        observed=tuple(
+            _as_of_one(point, capacity, batching) for point in (*model.profiled, *model.observed)
+        )
+    )
+    return LatencyModel(observed=explained(alike, capacity)).fitted(capacity)
+
+
+def times(batching: Batching, executors: int, used: float) -> float:
+    """So many times that of one executor the latency is at a utilisation."""
+    if not batching.shared:
+        return 1.0
+    return by_batches(batching.on(executors), used) / by_batches(batching.on(1), used)
+
+
+def by_batches(batching: Batching, used: float) -> float:
+    """The longest that a record waits: for the batch that runs, or for the trigger, and then for its own batch."""
+    batch = batching.overhead / (1 - min(used, MOST_USED))
+    return max(batching.period, batch) + batch
+
+
+def _as_of_one(point: LatencyPoint, capacity: Capacity, batching: Batching) -> LatencyPoint:
+    factor = times(batching, point.executors, _used(point, capacity))
+    return replace(point, seconds=point.seconds / factor)
 
 
 def explained(model: LatencyModel, capacity: Capacity) -> tuple[LatencyPoint, ...]:

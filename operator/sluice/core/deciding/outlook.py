@@ -92,7 +92,7 @@ def backlog(situation: Situation, capacity: float, calm: float) -> float:
 
     In seconds of work and not of arrival: then more load never makes a backlog look normal.
     """
-    lag, batching = situation.observed.lag, situation.batching
+    lag, batching = situation.observed.lag, situation.batching.on(situation.running)
     if isinstance(lag, NoData):
         return 0.0
     normal = capacity * (calm + 3 * max(batching.period, batching.overhead))

@@ -5,7 +5,7 @@ with its reason, never a zero.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from sluice.core.deciding.harms import Harm
@@ -67,12 +67,19 @@ class Targets:
 class Batching:
     """How the query makes batches: seconds per batch on top of its rows, the trigger's period, rows per batch.
 
-    A period of 0 starts a batch when the one before has ended; `most_rows` of None is no limit.
+    To the `overhead` come `shared` seconds of tasks that there are without rows, too, which executors share. A period of
+    0 starts a batch when the one before has ended; `most_rows` of None is no limit.
     """
 
     overhead: float = 0.0
+    shared: float = 0.0
     period: float = 0.0
     most_rows: float | None = None
+
+    def on(self, executors: int) -> "Batching":
+        """The same on so many executors, with their share as part of the overhead."""
+        share = self.shared / max(1, executors)
+        return replace(self, overhead=self.overhead + share, shared=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

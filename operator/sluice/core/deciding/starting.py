@@ -103,7 +103,7 @@ def enough_for_tasks(situation: Situation) -> int:
 
 def busy_share(situation: Situation) -> Measured:
     """The share of the time in which the job processes rows."""
-    observed, batching = situation.observed, situation.batching
+    observed, batching = situation.observed, situation.batching.on(situation.running)
     if batching.overhead > 0 and not isinstance(observed.busy, NoData):
         if isinstance(observed.batch, NoData) or observed.batch <= 0:
             return observed.batch if isinstance(observed.batch, NoData) else NoData("no batch yet")

@@ -26,7 +26,7 @@ from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.overheads import (
     CLEARLY_MORE,
     busy_rates,
-    fitted_overhead,
+    fitted_overheads,
     measured_capacities,
 )
 from sluice.core.learning.starts import Start
@@ -116,11 +116,12 @@ class Outage:
 class Experience:
     """What was learned so far, and what it needs to go on.
 
-    `early` are the first batches with rows of the newest driver that is known to have had one.
+    A batch takes `overhead` seconds without rows, and `shared` more by all executors together. `early` are the first batches with rows of the newest driver that is known to have had one.
     """
 
     models: Models = field(default_factory=Models)
     overhead: float = 0.0
+    shared: float = 0.0
     remembered: tuple[BatchReport, ...] = ()
     pending: tuple[BatchReport, ...] = ()
     outage: Outage | None = None
@@ -188,7 +189,11 @@ class Experience:
         rate = capacity.rate(batch.executors) if batch.executors > 0 else 0.0
         if rate <= 0:
             return NoData(f"what {batch.executors} executors can do is not known")
-        return self.overhead + batch.rows / rate
+        return self.overhead_of(batch.executors) + batch.rows / rate
+
+    def overhead_of(self, executors: int) -> float:
+        """The seconds that a batch takes without rows on so many executors."""
+        return self.overhead + self.shared / max(1, executors)
 
     def _excess_of_start(self) -> float | None:
         """None is not known: nobody saw the first one."""
@@ -269,9 +274,14 @@ class Experience:
         return found._with_capacity()
 
     def _with_capacity(self) -> "Experience":
-        overhead = fitted_overhead(self.remembered, self.overhead)
         capacity = self.models.capacity
-        for executors, rate in measured_capacities(self.pending, overhead, capacity.fitted()):
+        overheads = fitted_overheads(
+            self.remembered,
+            self.overhead,
+            self.shared,
+            is_shared=capacity.slots.tasks is not None,
+        )
+        for executors, rate in measured_capacities(self.pending, overheads, capacity.fitted()):
             capacity = capacity.with_observation(executors, rate)
         for executors, rate in busy_rates(self.pending):
             capacity = capacity.with_floor(executors, rate)
@@ -280,7 +290,8 @@ class Experience:
         return replace(
             self,
             models=replace(self.models, capacity=capacity),
-            overhead=overhead.seconds,
+            overhead=overheads.fixed,
+            shared=overheads.shared,
             pending=(),
         )
 

@@ -43,6 +43,12 @@ foretold is no measure: 300 rows on three executors told 455 rows/s, within the 
 USUAL = 4.0
 """An interval that is so many times as long as the median one, or as short, was an outage, or one of a backlog."""
 
+FIXED = 1.0
+"""Seconds of a batch that no executors are thought to share, until batches tell."""
+
+MEASURED, LEAST = 0.1, 0.01
+"""The standard error of an overhead that copies have told, as its share, and in seconds at least."""
+
 NOISE = 0.05
 """Of the logarithm of a batch's length, to weigh batches against the prior of the overhead."""
 
@@ -64,8 +70,28 @@ class Overhead:
         return sum(batch.rows for batch in batches) / worked
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overheads:
+    """The seconds that a batch takes without rows: `fixed + shared / executors`.
+
+    `fixed_error`, `shared_error` are standard errors, and `both` is the covariance.
+    """
+
+    fixed: float
+    shared: float = 0.0
+    fixed_error: float
+    shared_error: float = 0.0
+    both: float = 0.0
+
+    def of(self, executors: int) -> Overhead:
+        """That of a batch on so many executors."""
+        part = 1 / max(1, executors)
+        square = self.fixed_error**2 + 2 * part * self.both + (part * self.shared_error) ** 2
+        return Overhead(seconds=self.fixed + part * self.shared, error=math.sqrt(max(0.0, square)))
+
+
 def measured_capacities(
-    batches: Iterable[BatchReport], overhead: Overhead, known: Capacity | NoData
+    batches: Iterable[BatchReport], overheads: Overheads, known: Capacity | NoData
 ) -> tuple[tuple[int, float], ...]:
     """Rows per second beyond the overhead, for each number of executors with batches that can tell.
 
@@ -73,6 +99,7 @@ def measured_capacities(
     """
     found = []
     for executors, group in sorted(_by_executors(batches).items()):
+        overhead = overheads.of(executors)
         rate = overhead.capacity(group)
         if isinstance(rate, NoData):
             continue
@@ -108,6 +135,73 @@ def fitted_overhead(batches: Sequence[BatchReport], known: float = 0.0) -> Overh
         above, below = above + more_above, below + more_below
     # It may well be longer than the shortest batch: that one was short by chance.
     return Overhead(seconds=max(above / below, 0.0), error=NOISE / math.sqrt(below))
+
+
+def fitted_overheads(
+    batches: Sequence[BatchReport], fixed: float = 0.0, shared: float = 0.0, *, is_shared: bool
+) -> Overheads:
+    """The same where executors may share a part of it; `fixed` and `shared` were learned before."""
+    if not (is_shared and batches):
+        found = fitted_overhead(batches, fixed + shared)
+        return Overheads(fixed=found.seconds, fixed_error=found.error)
+    shortest = min(batches, key=lambda batch: batch.seconds)
+    before = _prior(shortest.seconds, fixed + shared / shortest.executors)
+    evidence = [
+        (1 / executors, *_evidence(group)) for executors, group in _by_executors(batches).items()
+    ]
+    weight = (NOISE / before.error) ** 2
+    evidence.append((1 / shortest.executors, weight * before.seconds, weight))
+    # That one is so weak that two numbers of executors outweigh it.
+    alone = (NOISE / max(FIXED, before.seconds)) ** 2
+    evidence.append((0.0, alone * (fixed or FIXED), alone))
+    return _split(evidence)
+
+
+def measured_overheads(measured: Sequence[tuple[int, float]], *, is_shared: bool) -> Overheads:
+    """The same from the seconds that were measured of several numbers of executors, at least one."""
+    if not is_shared:
+        seconds = median(seconds for _, seconds in measured)
+        return Overheads(fixed=seconds, fixed_error=MEASURED * seconds)
+    smallest = min(seconds for _, seconds in measured)
+    alone = (NOISE / max(FIXED, smallest)) ** 2
+    weights = [(NOISE / max(MEASURED * seconds, LEAST)) ** 2 for _, seconds in measured]
+    evidence = [
+        (1 / executors, weight * seconds, weight)
+        for (executors, seconds), weight in zip(measured, weights, strict=True)
+    ]
+    return _split([*evidence, (0.0, alone * FIXED, alone)])
+
+
+def _split(evidence: Sequence[tuple[float, float, float]]) -> Overheads:
+    """Least squares of fixed + part * shared, neither of which is negative; of each part, weight x seconds and weight."""
+    ones = sum(weight for _, _, weight in evidence)
+    parts = sum(part * weight for part, _, weight in evidence)
+    squares = sum(part**2 * weight for part, _, weight in evidence)
+    above = sum(found for _, found, _ in evidence)
+    across = sum(part * found for part, found, _ in evidence)
+    determinant = ones * squares - parts**2
+    fixed = (squares * above - parts * across) / determinant
+    shared = (ones * across - parts * above) / determinant
+    if shared <= 0:
+        # What is thought of the fixed part alone is no evidence of all.
+        *told, _ = evidence
+        weights = sum(weight for _, _, weight in told)
+        seconds = sum(found for _, found, _ in told) / weights
+        return Overheads(fixed=max(0.0, seconds), fixed_error=NOISE / math.sqrt(weights))
+    if fixed < 0:
+        return Overheads(
+            fixed=0.0,
+            shared=across / squares,
+            fixed_error=0.0,
+            shared_error=NOISE / math.sqrt(squares),
+        )
+    return Overheads(
+        fixed=fixed,
+        shared=shared,
+        fixed_error=NOISE * math.sqrt(squares / determinant),
+        shared_error=NOISE * math.sqrt(ones / determinant),
+        both=-(NOISE**2) * parts / determinant,
+    )
 
 
 def _prior(shortest: float, known: float) -> Overhead:

@@ -30,6 +30,7 @@ def memory_of(watcher: Watcher) -> Data:
         latency=models.latency.to_data(),
         downtimes=models.downtimes.to_data(),
         overhead=watcher.experience.overhead,
+        shared=watcher.experience.shared,
         early=[asdict(batch) for batch in watcher.experience.early],
         wishes=[[wish.at, wish.executors, int(wish.applied)] for wish in watcher.wishes],
         notes=dict(watcher.notes),
@@ -57,6 +58,8 @@ def recalled(data: object, terms: Terms, executors: int, now: float) -> Watcher:
             experience=Experience(
                 models=models,
                 overhead=_quantity(stored["overhead"]),
+                # Releases that took all of it for fixed kept none.
+                shared=_quantity(stored.get("shared", 0.0)),
                 # Releases that learned nothing from it kept none.
                 early=tuple(map(_batch, stored.get("early", ()))),
             ),

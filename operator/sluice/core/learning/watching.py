@@ -152,7 +152,7 @@ class Watcher:
     def situation(self, now: float) -> Situation:
         """All that a decision is made from, but the forecast."""
         newest = self.scrapes[-1] if self.scrapes else None
-        overhead = self.experience.overhead
+        experience = self.experience
         return Situation(
             at=self.terms.epoch + now,
             bounds=self.terms.bounds,
@@ -160,10 +160,13 @@ class Watcher:
             running=newest.running if newest else 0,
             observed=self._observed(newest, now),
             history=tuple((at - now, rate) for at, rate in self.history.since(now - LONGEST)),
-            models=self.experience.models_now(),
+            models=experience.models_now(),
             targets=self.terms.targets,
             batching=Batching(
-                overhead=overhead, period=self.terms.period, most_rows=self.terms.most_rows
+                overhead=experience.overhead,
+                shared=experience.shared,
+                period=self.terms.period,
+                most_rows=self.terms.most_rows,
             ),
             activity=self._activity(newest, now),
             mode=self.terms.mode,
@@ -257,7 +260,8 @@ class Watcher:
         arrival = _mean([scrape.arrival for scrape in self.scrapes])
         if isinstance(capacity, NoData) or isinstance(arrival, NoData):
             return math.inf
-        pace = Pace(capacity=capacity.rate(executors), overhead=self.experience.overhead)
+        overhead = self.experience.overhead_of(executors)
+        pace = Pace(capacity=capacity.rate(executors), overhead=overhead)
         return pace.ordinary(arrival) or math.inf
 
     def _trial(self, decision: Decision, at: float, id: str) -> Trial | None:

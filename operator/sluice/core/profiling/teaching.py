@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from statistics import median
 from typing import assert_never
 
 from sluice.core.learning.experience import Experience
+from sluice.core.learning.overheads import measured_overheads
 from sluice.core.modelling.latency import LatencyPoint
 from sluice.core.profiling.records import LivePoint, Point
 
@@ -25,17 +25,18 @@ def taught(
         match point:
             case Point():
                 capacity = capacity.with_profiled(point.executors, point.rate)
-                overheads.append(point.overhead)
+                overheads.append((point.executors, point.overhead))
             case LivePoint():
                 latency = latency.with_observation(_latency_point(point, percentile))
             case _:
                 assert_never(point)
     models = replace(experience.models, capacity=capacity, latency=latency)
-    overhead = experience.overhead
-    if not overhead and overheads:
-        # It is better known as soon as the job's own batches have told of it.
-        overhead = median(overheads)
-    return replace(experience, models=models, overhead=overhead)
+    found = replace(experience, models=models)
+    if found.overhead or found.shared or not overheads:
+        # The job's own batches have told it better.
+        return found
+    measured = measured_overheads(overheads, is_shared=capacity.slots.tasks is not None)
+    return replace(found, overhead=measured.fixed, shared=measured.shared)
 
 
 def _latency_point(point: LivePoint, percentile: float) -> LatencyPoint:

@@ -252,7 +252,7 @@ class SimulatedJob:
 
     def _length(self, rows: float, working: Sequence[Executor], new: float) -> float:
         capacity = self._executors.capacity(working, self.now)
-        seconds = self.plant.overhead + (rows + self._replay) / capacity
+        seconds = self.plant.fixed(len(working)) + (rows + self._replay) / capacity
         seconds *= self._chance.factor(self.plant.noise)
         seconds += self._reload + (self._warming(working) if new else 0.0)
         alone = (rows + self._replay) / self.plant.task_rate

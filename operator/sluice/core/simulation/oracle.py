@@ -62,7 +62,7 @@ class Oracle:
         coming, pace = load_from(self.trace, now), true_pace(self.plant, executors)
         rates = zip(coming.times, coming.rates, strict=True)
         batch = pace.ordinary(max(rate for at, rate in rates if at <= self.interval + STEP))
-        waited = max(self.plant.period, batch) + max(batch, self.plant.overhead)
+        waited = max(self.plant.period, batch) + max(batch, pace.overhead)
         return waited + self.plant.floor <= self.plant.latency
 
     def _recovering(self, sizes: Iterable[int], now: int, downtime: float) -> Iterator[int]:

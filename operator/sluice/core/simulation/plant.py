@@ -42,6 +42,8 @@ class Plant:
 
     overhead: float = 0.5
     """Of a batch, however few rows it has."""
+    task_cost: float = 0.0
+    """Of each task, however few rows it has. A stage with state has all its tasks in each batch."""
     period: float = 0.0
     """Of the trigger; 0 starts a batch when the one before has ended."""
     most_rows: float | None = None
@@ -117,6 +119,11 @@ class Plant:
             busy = self.tasks / (waves - 1 + self.skew)
         useful = min(busy, slots if effective is None else effective)
         return self.task_rate * useful / self.hindrance(executors)
+
+    def fixed(self, executors: int) -> float:
+        """Seconds that a batch takes without rows: tasks without any go in waves, too."""
+        waves = -(-(self.tasks or 0) // (executors * self.cores))
+        return self.overhead + self.task_cost * waves * self.hindrance(executors)
 
     def hindrance(self, executors: int) -> float:
         """How many times as long a task takes beside those of all slots as alone."""

@@ -32,7 +32,7 @@ def true_pace(plant: Plant, executors: int) -> Pace:
     """How a plant works with so many executors, all of them warm."""
     return Pace(
         capacity=plant.capacity(executors),
-        overhead=plant.overhead,
+        overhead=plant.fixed(executors),
         period=plant.period,
         most_rows=plant.most_rows,
     )

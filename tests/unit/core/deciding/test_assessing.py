@@ -89,6 +89,30 @@ def test_latency_speaks_only_against_what_more_executors_would_make_faster() -> 
     assert GOALS.shortfall(idle, idle) is None
 
 
+def test_at_any_load_latency_speaks_for_executors_that_share_the_overhead() -> None:
+    idle = trial(batching=Batching(overhead=1.0, shared=20.0))
+    found = [assess(idle, executors, capacity=1e4, surely=1e4) for executors in (1, 2, 4, 8)]
+    # For the batch that runs, and then for its own.
+    assert [round(one.latency) for one in found] == [42, 22, 12, 7]
+    verdicts = [GOALS.shortfall(one, found[-1]) for one in found]
+    assert [verdict is None for verdict in verdicts] == [False, False, False, True]
+    alone = trial(batching=Batching(overhead=15.0, shared=5.0))
+    few, many = (assess(alone, executors, capacity=1e4, surely=1e4) for executors in (1, 8))
+    assert few.latency > GOALS.latency
+    assert GOALS.shortfall(few, many) is None, "others would take a fourth of it at most"
+
+
+def test_a_latency_that_was_seen_with_few_executors_is_shorter_with_more_that_share_it() -> None:
+    batching = Batching(overhead=1.0, shared=20.0)
+    seen = LatencyModel(
+        observed=tuple(LatencyPoint(executors=2, rate=16.0, seconds=22.0) for _ in range(9))
+    )
+    curve = explained_curve(seen, CAPACITY, batching)
+    idle = trial(batching=batching, curve=curve)
+    found = [assess(idle, executors, capacity=1e4, surely=1e4) for executors in (1, 2, 4)]
+    assert [one.latency for one in found] == pytest.approx([42.0, 22.0, 12.0], rel=0.02)
+
+
 def test_a_job_that_is_hardly_used_is_not_overloaded() -> None:
     points = tuple(
         LatencyPoint(executors=1, rate=rate, seconds=seconds)
@@ -163,7 +187,7 @@ def test_latencies_that_an_outage_left_behind_do_not_bend_the_curve() -> None:
     )
     left = tuple(LatencyPoint(executors=10, rate=160.0, seconds=60.0) for _ in range(5))
     model = LatencyModel(observed=(*clean, *left))
-    bent, straight = model.fitted(CAPACITY), explained_curve(model, CAPACITY)
+    bent, straight = model.fitted(CAPACITY), explained_curve(model, CAPACITY, Batching())
     assert not isinstance(bent, NoData)
     assert not isinstance(straight, NoData)
     assert bent.at(0.5).seconds.value > 1.2

@@ -104,6 +104,7 @@ def situations(draw: st.DrawFn) -> Situation:
         targets=Targets(latency=draw(targets), recovery=draw(targets)),
         batching=Batching(
             overhead=draw(st.sampled_from([0.0, 0.4, 30.0])),
+            shared=draw(st.sampled_from([0.0, 0.0, 5.0, 90.0])),
             period=draw(st.sampled_from([0.0, 10.0])),
             most_rows=draw(st.sampled_from([None, 1.0, 1e6])),
         ),

@@ -8,7 +8,7 @@ import pytest
 from sluice.core.deciding.situation import Bounds, Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience, Outage
-from sluice.core.learning.overheads import Overhead, fitted_overhead, measured_capacities
+from sluice.core.learning.overheads import Overheads, fitted_overhead, measured_capacities
 from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import Cause
@@ -113,11 +113,11 @@ def test_small_batches_are_not_believed_to_tell_more_than_is_foretold_from_fewer
     found = known.fitted()
     assert isinstance(found, Capacity)
     assert found.estimate(4).high > 1250
-    overhead = Overhead(seconds=0.9, error=0.01)
+    overheads = Overheads(fixed=0.9, fixed_error=0.01)
 
     def told(rows: float, truth: float) -> tuple[tuple[int, float], ...]:
         batches = [report(2.0 * n, rows, overhead=0.9, rate=truth) for n in range(30)]
-        return measured_capacities(batches, overhead, found)
+        return measured_capacities(batches, overheads, found)
 
     assert not told(900, 1250.0)
     ((executors, rate),) = told(900, 1100.0)

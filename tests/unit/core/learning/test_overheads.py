@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.overheads import Overhead, fitted_overhead
+from sluice.core.learning.overheads import Overhead, fitted_overhead, fitted_overheads
 from sluice.core.series import NoData
 
 OVERHEAD, RATE = 0.4, 1000.0
@@ -95,3 +95,52 @@ def _without_interval(batch: BatchReport) -> BatchReport:
     return BatchReport(
         start=batch.start, seconds=batch.seconds, rows=batch.rows, executors=batch.executors
     )
+
+
+def on(executors: int, overhead: float, *, count: int = 40) -> list[BatchReport]:
+    """Batches of few rows on so many executors."""
+    chance = np.random.default_rng(executors)
+    return [
+        BatchReport(
+            start=100.0 * executors + number,
+            seconds=(overhead + rows / (RATE * executors)) * float(chance.lognormal(0.0, 0.02)),
+            rows=rows,
+            executors=executors,
+        )
+        for number, rows in enumerate(chance.uniform(100, 900, count))
+    ]
+
+
+def test_executors_share_what_the_tasks_of_a_state_take() -> None:
+    found = fitted_overheads([*on(1, 20.5), *on(4, 5.5)], is_shared=True)
+    assert found.shared == pytest.approx(20.0, rel=0.05)
+    assert found.fixed == pytest.approx(0.5, abs=0.3)
+    assert found.of(2).seconds == pytest.approx(10.5, rel=0.05)
+
+
+def test_until_other_executors_tell_all_but_a_second_is_thought_to_be_shared() -> None:
+    found = fitted_overheads(on(2, 10.0), is_shared=True)
+    assert found.of(2).seconds == pytest.approx(10.0, rel=0.05)
+    assert found.fixed == pytest.approx(1.0)
+    assert found.of(8).error > found.of(2).error
+    short = fitted_overheads(on(2, 0.6), is_shared=True)
+    assert (short.shared, short.fixed) == (0.0, pytest.approx(0.6, rel=0.2))
+
+
+def test_what_takes_as_long_with_all_executors_is_not_shared() -> None:
+    found = fitted_overheads([*on(2, 12.0), *on(6, 12.0)], is_shared=True)
+    assert found.shared / 2 < 0.05 * found.fixed
+    assert found.fixed == pytest.approx(12.0, rel=0.05)
+
+
+def test_what_was_learned_of_other_executors_holds_when_their_batches_are_forgotten() -> None:
+    both = fitted_overheads([*on(1, 20.5), *on(4, 5.5)], is_shared=True)
+    found = fitted_overheads(on(4, 5.5), both.fixed, both.shared, is_shared=True)
+    assert found.shared == pytest.approx(both.shared, rel=0.1)
+
+
+def test_without_state_nothing_is_shared() -> None:
+    batches = [*on(1, 20.5), *on(4, 5.5)]
+    found, plain = fitted_overheads(batches, is_shared=False), fitted_overhead(batches)
+    assert found.shared == 0.0
+    assert found.of(1) == found.of(9) == plain

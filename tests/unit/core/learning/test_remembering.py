@@ -45,6 +45,15 @@ def test_a_start_its_early_batches_and_the_pause_before_it_are_remembered() -> N
     assert again.early == (FIRST,)
 
 
+def test_what_executors_share_of_an_overhead_is_remembered() -> None:
+    known = replace(Experience(), overhead=0.5, shared=20.0)
+    again = recalled(stored(known), TERMS, 2, 0.0).experience
+    assert (again.overhead, again.shared) == (0.5, 20.0)
+    memory = stored(known)
+    del memory["shared"]
+    assert recalled(memory, TERMS, 2, 0.0).experience.shared == 0.0
+
+
 def test_what_a_release_stored_that_knew_of_no_early_batches_is_recalled() -> None:
     memory = stored(started())
     del memory["early"]

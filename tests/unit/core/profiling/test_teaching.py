@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from sluice.core.learning.experience import Experience
+from sluice.core.modelling.shapes import Slots
 from sluice.core.profiling.records import Point
 from sluice.core.profiling.teaching import taught
 from tests.support.jobs import NOW
@@ -36,6 +39,19 @@ def test_the_overhead_is_learned_unless_the_jobs_own_batches_have_told_it() -> N
     ]
     assert taught(Experience(), points, 0.95).overhead == 0.4
     assert taught(replace(Experience(), overhead=1.5), points, 0.95).overhead == 1.5
+
+
+def test_of_a_job_with_state_it_is_learned_what_executors_share_of_the_overhead() -> None:
+    points = [point(1, 100.0, overhead=20.5), point(4, 100.0, overhead=5.5)]
+    whole = taught(Experience(), points, 0.95)
+    assert (whole.overhead, whole.shared) == (13.0, 0.0)
+    with_state = taught(Experience().of_other(Slots(tasks=200)), points, 0.95)
+    assert with_state.overhead == pytest.approx(0.5, abs=0.2)
+    assert with_state.shared == pytest.approx(20.0, rel=0.05)
+    assert with_state.overhead_of(2) == pytest.approx(10.5, rel=0.05)
+    known = replace(Experience().of_other(Slots(tasks=200)), overhead=1.5, shared=2.0)
+    found = taught(known, points, 0.95)
+    assert (found.overhead, found.shared) == (1.5, 2.0)
 
 
 def test_of_a_live_copy_the_latency_of_the_objectives_percentile_is_learned() -> None:

@@ -151,7 +151,7 @@ class Sluice:
             downtime=situation.models.downtimes.of(Cause.DRIVER_LOSS).quantile(self.downtime_share),
             interval=max(batching.period, normal),
             batching=batching,
-            curve=explained_curve(situation.models.latency, capacity),
+            curve=explained_curve(situation.models.latency, capacity, batching),
         )
 
     def _choice(self, case: Case, trial: Trial, candidates: Iterable[int] | None = None) -> Choice:
