@@ -67,8 +67,8 @@ class Targets:
 class Batching:
     """How the query makes batches: seconds per batch on top of its rows, the trigger's period, rows per batch.
 
-    To the `overhead` come `shared` seconds of tasks that there are without rows, too, which executors share. A period of
-    0 starts a batch when the one before has ended; `most_rows` of None is no limit.
+    To the `overhead` come `shared` seconds of tasks that there are without rows, too, which executors share. A period
+    of 0 starts a batch when the one before has ended; `most_rows` of None is no limit.
     """
 
     overhead: float = 0.0

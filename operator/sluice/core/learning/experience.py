@@ -116,7 +116,8 @@ class Outage:
 class Experience:
     """What was learned so far, and what it needs to go on.
 
-    A batch takes `overhead` seconds without rows, and `shared` more by all executors together. `early` are the first batches with rows of the newest driver that is known to have had one.
+    A batch takes `overhead` seconds without rows, and `shared` more by all executors together. `early` are the first
+    batches with rows of the newest driver that is known to have had one.
     """
 
     models: Models = field(default_factory=Models)

@@ -173,7 +173,7 @@ def measured_overheads(measured: Sequence[tuple[int, float]], *, is_shared: bool
 
 
 def _split(evidence: Sequence[tuple[float, float, float]]) -> Overheads:
-    """Least squares of fixed + part * shared, neither of which is negative; of each part, weight x seconds and weight."""
+    """Least squares of fixed + part * shared, neither of them negative, by (part, weight x seconds, weight)."""
     ones = sum(weight for _, _, weight in evidence)
     parts = sum(part * weight for part, _, weight in evidence)
     squares = sum(part**2 * weight for part, _, weight in evidence)
