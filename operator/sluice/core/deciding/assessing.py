@@ -108,10 +108,11 @@ class Goals:
 
 def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> Assessment:
     """Try a candidate of a capacity, of which so much is sure."""
-    used, shared = _share(trial.peak, surely), trial.batching
-    trial = replace(trial, batching=shared.on(executors))
+    used, batching = _share(trial.peak, surely), trial.batching
+    trial = replace(trial, batching=batching.on(executors))
     latency, is_overload = _latency(trial, used, surely)
-    latency *= 1.0 if isinstance(trial.curve, NoData) else times(shared, executors, used)
+    if not isinstance(trial.curve, NoData):
+        latency *= times(batching, executors, used)
     outage = Outage(downtime=trial.downtime, interval=trial.interval)
     return Assessment(
         executors=executors,
@@ -120,7 +121,7 @@ def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> A
         latency=latency,
         is_overload=is_overload,
         recovery=_worst_recovery(trial, capacity),
-        shared=_share_of(trial.batching.overhead - shared.overhead, trial.batching.overhead),
+        shared=_share_of(trial.batching.overhead - batching.overhead, trial.batching.overhead),
         limit=_seconds(recovery_limit(trial.peak, outage, capacity)),
         drain=_drain(trial, capacity),
     )

@@ -85,7 +85,7 @@ class Overheads:
 
     def of(self, executors: int) -> Overhead:
         """That of a batch on so many executors."""
-        part = 1 / max(1, executors)
+        part = _part(executors)
         square = self.fixed_error**2 + 2 * part * self.both + (part * self.shared_error) ** 2
         return Overhead(seconds=self.fixed + part * self.shared, error=math.sqrt(max(0.0, square)))
 
@@ -145,12 +145,13 @@ def fitted_overheads(
         found = fitted_overhead(batches, fixed + shared)
         return Overheads(fixed=found.seconds, fixed_error=found.error)
     shortest = min(batches, key=lambda batch: batch.seconds)
-    before = _prior(shortest.seconds, fixed + shared / shortest.executors)
+    part = _part(shortest.executors)
+    before = _prior(shortest.seconds, fixed + part * shared)
     evidence = [
-        (1 / executors, *_evidence(group)) for executors, group in _by_executors(batches).items()
+        (_part(executors), *_evidence(group)) for executors, group in _by_executors(batches).items()
     ]
     weight = (NOISE / before.error) ** 2
-    evidence.append((1 / shortest.executors, weight * before.seconds, weight))
+    evidence.append((part, weight * before.seconds, weight))
     # That one is so weak that two numbers of executors outweigh it.
     alone = (NOISE / max(FIXED, before.seconds)) ** 2
     evidence.append((0.0, alone * (fixed or FIXED), alone))
@@ -166,10 +167,15 @@ def measured_overheads(measured: Sequence[tuple[int, float]], *, is_shared: bool
     alone = (NOISE / max(FIXED, smallest)) ** 2
     weights = [(NOISE / max(MEASURED * seconds, LEAST)) ** 2 for _, seconds in measured]
     evidence = [
-        (1 / executors, weight * seconds, weight)
+        (_part(executors), weight * seconds, weight)
         for (executors, seconds), weight in zip(measured, weights, strict=True)
     ]
     return _split([*evidence, (0.0, alone * FIXED, alone)])
+
+
+def _part(executors: int) -> float:
+    """What each executor has of what they share; a driver that works alone has all of it."""
+    return 1 / max(1, executors)
 
 
 def _split(evidence: Sequence[tuple[float, float, float]]) -> Overheads:

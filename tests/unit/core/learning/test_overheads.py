@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,6 +139,13 @@ def test_what_was_learned_of_other_executors_holds_when_their_batches_are_forgot
     both = fitted_overheads([*on(1, 20.5), *on(4, 5.5)], is_shared=True)
     found = fitted_overheads(on(4, 5.5), both.fixed, both.shared, is_shared=True)
     assert found.shared == pytest.approx(both.shared, rel=0.1)
+
+
+def test_a_driver_that_works_alone_has_all_of_what_executors_would_share() -> None:
+    alone = [replace(batch, executors=0) for batch in on(1, 20.5)]
+    found = fitted_overheads(alone, is_shared=True)
+    assert found.of(0) == found.of(1)
+    assert found.of(0).seconds == pytest.approx(20.5, rel=0.05)
 
 
 def test_without_state_nothing_is_shared() -> None:
