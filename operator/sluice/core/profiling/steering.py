@@ -137,7 +137,9 @@ def _shares(queries: Sequence[QueryReport], production: AgentReport | None) -> M
 def _wanted(batches: Sequence[BatchReport]) -> float:
     last, overhead = batches[-1], _overhead(batches)
     work = max(last.seconds - overhead, LEAST_WORK * last.seconds, 0.01)
-    return last.read * min(_target(work, overhead) / work, STEP)
+    rows = last.read * min(_target(work, overhead) / work, STEP)
+    # What is too long even with a single row is no work on rows.
+    return rows if rows >= 1 else last.read * STEP
 
 
 def _overhead(batches: Sequence[BatchReport]) -> float:

@@ -135,6 +135,16 @@ def test_what_takes_as_long_with_all_executors_is_not_shared() -> None:
     assert found.fixed == pytest.approx(12.0, rel=0.05)
 
 
+def test_no_part_of_an_overhead_is_negative() -> None:
+    better, worse = (
+        fitted_overheads([*on(1, 20.0), *on(4, most)], is_shared=True) for most in (2.0, 25.0)
+    )
+    assert (better.fixed, better.fixed_error) == (0.0, 0.0)
+    assert 8.0 < better.shared < 20.0
+    assert worse.shared == 0.0
+    assert 20.0 < worse.fixed < 25.0
+
+
 def test_what_was_learned_of_other_executors_holds_when_their_batches_are_forgotten() -> None:
     both = fitted_overheads([*on(1, 20.5), *on(4, 5.5)], is_shared=True)
     found = fitted_overheads(on(4, 5.5), both.fixed, both.shared, is_shared=True)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sluice.core.deciding.situation import Activity, Bounds, Models
+from sluice.core.deciding.situation import Activity, Batching, Bounds, Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience
 from sluice.core.learning.sights import Sight, look
@@ -165,3 +165,11 @@ def test_how_much_state_there_is_is_part_of_what_is_observed() -> None:
     batches = stream.batches(0.0, stream.rate(0.0) * stream.ordinary)
     stream.saw(next(batches))
     assert stream.watcher.situation(10.0).observed.state == 0.0
+
+
+def test_what_executors_share_of_an_overhead_is_decided_with() -> None:
+    terms = Terms(bounds=Bounds(smallest=1, largest=20), period=10.0)
+    known = replace(Experience(), overhead=0.5, shared=20.0)
+    watcher = Watcher(terms=terms, executors=2, experience=known)
+    told = Batching(overhead=0.5, shared=20.0, period=10.0)
+    assert watcher.situation(0.0).batching == told

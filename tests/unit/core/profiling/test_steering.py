@@ -48,8 +48,10 @@ def test_a_job_whose_batches_are_nearly_all_overhead_is_measured_by_its_rows(
     """As with the state of 200 partitions, on two executors."""
     rate, limit, seconds = 20_000.0, first, 0.0
     done, batches = list[BatchReport](), Batches()
-    for number in range(25):
-        done.append(batch(seconds, overhead + limit / rate, limit, cold=number == 0))
+    for number in range(30):
+        cold = number < 3
+        took = overhead + limit / rate + (60.0 if cold else 0.0)
+        done.append(batch(seconds, took, limit, cold=cold))
         seconds = done[-1].end
         report = told(done, waiting=1e9, most_rows=limit)
         batches = batches.with_report(report)
@@ -66,6 +68,13 @@ def test_a_job_whose_batches_are_nearly_all_overhead_is_measured_by_its_rows(
 
 def test_a_cold_batch_that_took_long_makes_the_next_one_smaller() -> None:
     assert rows_after([batch(0, 60, 6000, cold=True)], 6000.0) == 6000 * SHORT / 60
+
+
+def test_a_cold_batch_or_one_on_fewer_executors_tells_no_overhead() -> None:
+    warm = batch(80, 12.5, 30)
+    for other in (batch(0, 72.0, 1000, cold=True), batch(0, 72.0, 1000, executors=1)):
+        assert rows_after([other, warm], 30.0) == round(30 * SHORT / 12.5)
+    assert rows_after([batch(0, 72.0, 1000), warm], 30.0) > 30
 
 
 def test_a_limit_that_is_right_stays() -> None:
