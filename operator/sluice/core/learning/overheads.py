@@ -146,7 +146,7 @@ def fitted_overheads(
         return Overheads(fixed=found.seconds, fixed_error=found.error)
     shortest = min(batches, key=lambda batch: batch.seconds)
     part = _part(shortest.executors)
-    before = _prior(shortest.seconds, fixed + part * shared)
+    before = _recalled(shortest.seconds, fixed + part * shared)
     evidence = [
         (_part(executors), *_evidence(group)) for executors, group in _by_executors(batches).items()
     ]
@@ -216,6 +216,14 @@ def _prior(shortest: float, known: float) -> Overhead:
     if 0 < known < half:
         return Overhead(seconds=known, error=known / 2)
     return Overhead(seconds=half, error=half)
+
+
+def _recalled(shortest: float, known: float) -> Overhead:
+    """What is known, give or take a fourth. Under a steady load batches do not tell it again: they have one size."""
+    if known <= 0:
+        return _prior(shortest, known)
+    seconds = min(known, shortest)
+    return Overhead(seconds=seconds, error=seconds / 4)
 
 
 def _inexact(known: Estimate, rate: float) -> float:

@@ -151,6 +151,16 @@ def test_what_was_learned_of_other_executors_holds_when_their_batches_are_forgot
     assert found.shared == pytest.approx(both.shared, rel=0.1)
 
 
+def test_batches_of_one_size_leave_what_is_known_of_the_overhead() -> None:
+    """Under a steady load none tells how much of it the rows take: half, as far as is known of a new job."""
+    alike = [
+        BatchReport(start=10.0 * number, seconds=5.6, rows=300, executors=4) for number in range(90)
+    ]
+    found = fitted_overheads(alike, 0.5, 20.0, is_shared=True)
+    assert (found.fixed, found.shared) == pytest.approx((0.5, 20.0), rel=0.01)
+    assert fitted_overheads(alike, is_shared=True).of(4).seconds == pytest.approx(2.8)
+
+
 def test_a_driver_that_works_alone_has_all_of_what_executors_would_share() -> None:
     alone = [replace(batch, executors=0) for batch in on(1, 20.5)]
     found = fitted_overheads(alone, is_shared=True)
