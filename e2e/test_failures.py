@@ -154,7 +154,7 @@ def test_tasks_that_fail_are_told_while_spark_does_them_again_and_nobody_gets_ex
         failing = job.wait("the tasks' error", _fails_for(f"{job.name}-out"), seconds=240)
         assert condition(failing, "Ready")["reason"] == "TasksFail"
         assert "create it" in condition(failing, "Progressing")["message"]
-        assert failing["spec"]["executors"]["initial"] == failing["status"]["replicas"] == 1
+        assert failing["status"]["replicas"] == 1
         load.create_topic(f"{job.name}-out")
         ready = job.wait_until_ready()
         assert ready["status"]["incarnation"] == 1, "a try that was left was enough"
@@ -168,7 +168,11 @@ def test_tasks_that_fail_are_told_while_spark_does_them_again_and_nobody_gets_ex
 def _fails_for(topic: str) -> Callable[[Json], bool]:
     def told(resource: Json) -> bool:
         claim = condition(resource, "Progressing")
-        return claim.get("reason") == "TasksFail" and topic in claim["message"]
+        # By the second try a batch has run for long enough to get executors for the tasks that wait.
+        parts = (topic, "2 have failed")
+        return claim.get("reason") == "TasksFail" and all(
+            part in claim["message"] for part in parts
+        )
 
     return told
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import NEXT_POD
@@ -16,7 +15,6 @@ from sluice.core.modelling.load import constant_load
 from sluice.core.modelling.recovery import Outage, Recovered, predicted_recovery
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
-from sluice.core.series import NoData
 from sluice.core.simulation import suites
 from sluice.core.simulation.cohorts import commits, latencies
 from sluice.core.simulation.job import Failure, Loss, SimulatedJob, seconds_lost
@@ -96,21 +94,6 @@ def test_tasks_without_rows_go_in_waves_too() -> None:
         running = job(found, 1.0, executors)
         running.advance(1200)
         assert running.batches[-1].seconds == pytest.approx(0.5 + 0.5 * waves, rel=0.05)
-
-
-@pytest.mark.parametrize("period", [0.0, 10.0])
-def test_a_job_whose_tasks_take_longer_than_its_rows_gets_executors_that_share_them(
-    period: float,
-) -> None:
-    """As with the 200 partitions of Spark's default: a batch takes one executor 20 s, at 2 % of what it can do."""
-    found = plant(tasks=200, task_cost=0.1, latency=15.0, period=period)
-    hour = Scenario(plant=found, trace=constant(20.0, 3600), seed=1, executors=1)
-    done = run(hour, Sluice(horizon=300.0), last_value)
-    told = [moment.latency for moment in done.moments if moment.at > 1800]
-    known = [seconds for seconds in told if not isinstance(seconds, NoData)]
-    assert known
-    assert max(known) <= found.latency
-    assert done.decisions[-1].decision.executors < 12
 
 
 @pytest.mark.parametrize("utilisation", [0.2, 0.5, 0.7, 0.85])

@@ -70,6 +70,18 @@ def test_the_same_comparison_has_the_same_result(tmp_path: Path) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize("period", [0, 10])
+def test_a_job_whose_tasks_take_longer_than_its_rows_gets_executors_that_share_them(
+    period: int,
+) -> None:
+    """As with the 200 partitions of Spark's default: a batch takes one executor 20 s, at 2 % of what it can do."""
+    many = f"spark-stateless:tasks=200,task_cost=0.1,latency=15,peak=1000,period={period}"
+    (load,) = loads.sources(["constant"])
+    found = carry_out(Case(contender=contender("sluice"), plant=plant(many), source=load, seed=1))
+    assert found["late"] < 0.1
+    assert found["mean_executors"] < 12
+
+
 def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> None:
     compared(tmp_path)
     told = compared(tmp_path / "again", "--vs", str(tmp_path / "results.json"))

@@ -13,6 +13,7 @@ from sluice.core.forecasting.forecast import Forecast as Forecast
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
 from sluice.core.modelling.latency import LatencyModel
+from sluice.core.modelling.shapes import part_of_each
 from sluice.core.series import Measured, NoData
 
 NOT_MEASURED = NoData("not measured")
@@ -78,7 +79,7 @@ class Batching:
 
     def on(self, executors: int) -> "Batching":
         """The same on so many executors, with their share as part of the overhead."""
-        share = self.shared / max(1, executors)
+        share = self.shared * part_of_each(executors)
         return replace(self, overhead=self.overhead + share, shared=0.0)
 
 

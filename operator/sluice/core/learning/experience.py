@@ -33,7 +33,7 @@ from sluice.core.learning.starts import Start
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.modelling.downtime import FIRST_BATCH, STARTING, Cause, Downtimes
 from sluice.core.modelling.latency import LatencyPoint
-from sluice.core.modelling.shapes import Slots
+from sluice.core.modelling.shapes import Slots, part_of_each
 from sluice.core.series import Measured, NoData
 
 SPACING = 10.0
@@ -194,7 +194,7 @@ class Experience:
 
     def overhead_of(self, executors: int) -> float:
         """The seconds that a batch takes without rows on so many executors."""
-        return self.overhead + self.shared / max(1, executors)
+        return self.overhead + self.shared * part_of_each(executors)
 
     def _excess_of_start(self) -> float | None:
         """None is not known: nobody saw the first one."""

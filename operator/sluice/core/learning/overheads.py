@@ -17,6 +17,7 @@ from statistics import median
 from sluice.core.learning.batches import BatchReport
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.modelling.estimates import Estimate
+from sluice.core.modelling.shapes import part_of_each
 from sluice.core.series import Measured, NoData
 
 SURE = 0.1
@@ -85,7 +86,7 @@ class Overheads:
 
     def of(self, executors: int) -> Overhead:
         """That of a batch on so many executors."""
-        part = _part(executors)
+        part = part_of_each(executors)
         square = self.fixed_error**2 + 2 * part * self.both + (part * self.shared_error) ** 2
         return Overhead(seconds=self.fixed + part * self.shared, error=math.sqrt(max(0.0, square)))
 
@@ -145,17 +146,14 @@ def fitted_overheads(
         found = fitted_overhead(batches, fixed + shared)
         return Overheads(fixed=found.seconds, fixed_error=found.error)
     shortest = min(batches, key=lambda batch: batch.seconds)
-    part = _part(shortest.executors)
+    part = part_of_each(shortest.executors)
     before = _recalled(shortest.seconds, fixed + part * shared)
-    evidence = [
-        (_part(executors), *_evidence(group)) for executors, group in _by_executors(batches).items()
+    told = [
+        (part_of_each(executors), *_evidence(group))
+        for executors, group in _by_executors(batches).items()
     ]
-    weight = (NOISE / before.error) ** 2
-    evidence.append((part, weight * before.seconds, weight))
-    # That one is so weak that two numbers of executors outweigh it.
-    alone = (NOISE / max(FIXED, before.seconds)) ** 2
-    evidence.append((0.0, alone * (fixed or FIXED), alone))
-    return _split(evidence)
+    told.append(_told(part, before.seconds, before.error))
+    return _split(told, _thought(fixed or FIXED, before.seconds))
 
 
 def measured_overheads(measured: Sequence[tuple[int, float]], *, is_shared: bool) -> Overheads:
@@ -163,23 +161,30 @@ def measured_overheads(measured: Sequence[tuple[int, float]], *, is_shared: bool
     if not is_shared:
         seconds = median(seconds for _, seconds in measured)
         return Overheads(fixed=seconds, fixed_error=MEASURED * seconds)
-    smallest = min(seconds for _, seconds in measured)
-    alone = (NOISE / max(FIXED, smallest)) ** 2
-    weights = [(NOISE / max(MEASURED * seconds, LEAST)) ** 2 for _, seconds in measured]
-    evidence = [
-        (_part(executors), weight * seconds, weight)
-        for (executors, seconds), weight in zip(measured, weights, strict=True)
+    told = [
+        _told(part_of_each(executors), seconds, max(MEASURED * seconds, LEAST))
+        for executors, seconds in measured
     ]
-    return _split([*evidence, (0.0, alone * FIXED, alone)])
+    return _split(told, _thought(FIXED, min(seconds for _, seconds in measured)))
 
 
-def _part(executors: int) -> float:
-    """What each executor has of what they share; a driver that works alone has all of it."""
-    return 1 / max(1, executors)
+_Evidence = tuple[float, float, float]
+"""The part of the shared seconds that an overhead has, its weight times its seconds, and its weight."""
 
 
-def _split(evidence: Sequence[tuple[float, float, float]]) -> Overheads:
-    """Least squares of fixed + part * shared, neither of them negative, by (part, weight x seconds, weight)."""
+def _told(part: float, seconds: float, error: float) -> _Evidence:
+    weight = (NOISE / error) ** 2
+    return part, weight * seconds, weight
+
+
+def _thought(fixed: float, whole: float) -> _Evidence:
+    """What is thought of the fixed part alone, so weakly that two numbers of executors outweigh it."""
+    return _told(0.0, fixed, max(FIXED, whole))
+
+
+def _split(told: Sequence[_Evidence], thought: _Evidence) -> Overheads:
+    """Least squares of fixed + part * shared, neither of them negative."""
+    evidence = (*told, thought)
     ones = sum(weight for _, _, weight in evidence)
     parts = sum(part * weight for part, _, weight in evidence)
     squares = sum(part**2 * weight for part, _, weight in evidence)
@@ -190,7 +195,6 @@ def _split(evidence: Sequence[tuple[float, float, float]]) -> Overheads:
     shared = (ones * across - parts * above) / determinant
     if shared <= 0:
         # What is thought of the fixed part alone is no evidence of all.
-        *told, _ = evidence
         weights = sum(weight for _, _, weight in told)
         seconds = sum(found for _, found, _ in told) / weights
         return Overheads(fixed=max(0.0, seconds), fixed_error=NOISE / math.sqrt(weights))

@@ -28,6 +28,11 @@ class Shape(StrEnum):
     PROPORTIONAL = "Proportional"
 
 
+def part_of_each(executors: int) -> float:
+    """What each executor has of the tasks that all share; a driver that works alone has all of them."""
+    return 1 / max(1, executors)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
     """Where tasks run: the cores of an executor, and the tasks of a stage where that number is fixed."""
