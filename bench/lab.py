@@ -28,13 +28,13 @@ POLICIES = ("rivals", "oracle", OURS)
 KNOBS = "sweep"
 """The rivals with their main knob at other positions."""
 
-JOBS = ("spark-stateless", "spark-stateful", "spark-wide")
+JOBS = ("spark-stateless", "spark-stateful", "spark-wide", "spark-partitioned")
 TRACES = "reporting"
 
 ALL = "all"
 
 _METHOD = (
-    "Each policy on three simulated Spark jobs under loads on which no parameter was chosen, with lost drivers after "
+    "Each policy on simulated Spark jobs under loads on which no parameter was chosen, with lost drivers after "
     "1,200 s and then every 2,743 s. All stand behind the same guards; each has the defaults of its authors, "
     "which are not tuned to these jobs; how it does when its main knob is turned is told below. `late` is the share "
     "of the time in which what arrived was committed later than the bound, outages included; `late, working` leaves "

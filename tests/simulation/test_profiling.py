@@ -10,7 +10,7 @@ from sluice.core.profiling.measuring import LONG_ENOUGH, SETTLING
 from sluice.core.series import NoData
 from sluice.core.simulation.copies import DEADLINE, SimulatedCopy
 from sluice.core.simulation.metrics import Metrics
-from sluice.core.simulation.plant import PLANTS, STATEFUL, Plant
+from sluice.core.simulation.plant import PARTITIONED, PLANTS, STATEFUL, Plant
 from sluice.core.simulation.profiling import profiled
 from tests.simulation.plants import job, plant
 
@@ -19,9 +19,14 @@ HOUR = 3600
 CERTAIN = replace(STATEFUL, spread=0.0)
 
 
-@pytest.mark.parametrize("name", sorted(PLANTS))
-def test_a_profile_tells_the_latency_of_a_job_that_has_settled(name: str) -> None:
-    named = PLANTS[name]
+SLOWLY_WARM = replace(
+    PARTITIONED, name="slowly warm", task_cost=0.023, state_reload=50.0, period=15.0
+)
+"""Its latency rises, and then falls slowly, before it settles."""
+
+
+@pytest.mark.parametrize("named", [*PLANTS.values(), SLOWLY_WARM], ids=lambda named: named.name)
+def test_a_profile_tells_the_latency_of_a_job_that_has_settled(named: Plant) -> None:
     experience, _ = profiled(named, seed=1)
     points = experience.models.latency.profiled
     assert len(points) == 2
@@ -32,6 +37,13 @@ def test_a_profile_tells_the_latency_of_a_job_that_has_settled(name: str) -> Non
         assert scrape
         assert not isinstance(scrape.latency, NoData)
         assert point.seconds == pytest.approx(scrape.latency, rel=0.2)
+
+
+def test_a_latency_that_falls_for_as_long_as_it_is_looked_at_is_not_told() -> None:
+    slower = replace(SLOWLY_WARM, task_cost=PARTITIONED.task_cost)
+    experience, _ = profiled(slower, seed=1)
+    (point,) = experience.models.latency.profiled
+    assert point.rate < slower.capacity(point.executors) / 2
 
 
 @pytest.mark.parametrize("name", sorted(PLANTS))

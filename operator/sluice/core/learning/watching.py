@@ -127,7 +127,7 @@ class Watcher:
         self.rescaled_at = self.changed_at = self.disturbed_at = at
         self.idle_since = None
         if path is Path.RESTART:
-            self.first_batch = None
+            self.first_batch, self.recovering = None, True
 
     def saw(self, scrape: Scrape, now: float) -> None:
         """Take in a scrape."""

@@ -178,6 +178,22 @@ WIDE = Plant(
     restart=55.0,
 )
 
+PARTITIONED = Plant(
+    name="spark-partitioned",
+    bounds=Bounds(smallest=1, largest=24),
+    peak=50_000,
+    latency=15.0,
+    task_rate=4_000,
+    tasks=200,
+    task_cost=0.05,
+    most_rows=2_400_000,
+    overhead=0.8,
+    unevenness=0.4,
+    state_reload=20.0,
+    cold=8.0,
+)
+"""State in as many partitions as Spark has unless it is told otherwise, each of which is a task of every batch."""
+
 PHOEBE = Plant(
     name="phoebe",
     bounds=Bounds(smallest=2, largest=24),
@@ -200,4 +216,6 @@ PHOEBE = Plant(
     decommissioning=0.0,
 )
 
-PLANTS: Mapping[str, Plant] = {plant.name: plant for plant in (STATELESS, STATEFUL, WIDE, PHOEBE)}
+PLANTS: Mapping[str, Plant] = {
+    plant.name: plant for plant in (STATELESS, STATEFUL, WIDE, PARTITIONED, PHOEBE)
+}

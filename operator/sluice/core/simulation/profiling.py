@@ -36,7 +36,7 @@ PATIENCE = 1200
 """Seconds within which the latency at a steady rate settles, or is not known."""
 
 SETTLED = 0.8
-"""A latency that falls to less than that share of the one before is still that of a cold start."""
+"""A latency is settled when none of three in a row is less than that share of another, and they do not just fall."""
 
 UTILISATIONS = (0.4, 0.8)
 
@@ -115,16 +115,17 @@ def _latencies(
 
 
 def _settled_latency(job: SimulatedJob) -> Measured:
-    """The latency once it falls no longer: until then it is that of the backlog of a cold start."""
-    metrics, before = Metrics(job, job.seed), math.inf
+    """The latency once it stays: until then it is that of a cold start, which rises before it falls."""
+    metrics, known = Metrics(job, job.seed), [math.inf, math.inf]
     while job.now < PATIENCE:
         job.advance(job.now + LATENCY_WINDOW)
         scrape = metrics.scrape()
         if scrape and not isinstance(scrape.latency, NoData):
-            if scrape.latency > SETTLED * before:
+            first, second, third = known = [*known[-2:], scrape.latency]
+            falls = first > second > third
+            if min(known) >= SETTLED * max(known) and not falls:
                 return scrape.latency
-            before = scrape.latency
-    return NoData(f"the latency fell for {PATIENCE} s")
+    return NoData(f"the latency has not settled within {PATIENCE} s")
 
 
 def _outage(experience: Experience, plant: Plant, seed: int) -> tuple[Experience, float]:

@@ -88,6 +88,10 @@ class Stream:
     def recovered_by(self) -> BatchReport:
         """The batch by which it is taken to have caught up from the loss of its driver."""
         self.watcher.failed(Cause.DRIVER_LOSS, CALM)
+        return self.caught_up_by()
+
+    def caught_up_by(self) -> BatchReport:
+        """The batch by which it is taken to have caught up with what came while it was away."""
         for batch in self.batches(CALM + self.down, self.rate(CALM) * self.down):
             self.saw(batch)
             if not self.is_recovering(batch.end):
@@ -113,6 +117,16 @@ def test_with_a_trigger_period_a_recovery_is_over_when_batches_about_fit_into_it
     stream = Stream(utilisation=utilisation, period=10.0)
     stream.was_calm()
     assert stream.recovered_by().seconds <= 1.01 * VARYING * stream.period
+
+
+@pytest.mark.parametrize("utilisation", [0.5, 0.9])
+def test_after_a_rescale_by_a_restart_a_job_has_to_catch_up_as_after_a_failure(
+    utilisation: float,
+) -> None:
+    stream = Stream(utilisation=utilisation)
+    stream.was_calm()
+    stream.watcher.rescaled(EXECUTORS, Path.RESTART, CALM)
+    assert stream.caught_up_by().seconds <= 1.01 * VARYING * stream.ordinary
 
 
 @pytest.mark.parametrize("period", [0.0, 10.0])
