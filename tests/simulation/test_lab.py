@@ -1,6 +1,7 @@
 """The lab from its command line: what it writes, and what it says to those who ask for something odd."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -80,6 +81,30 @@ def test_a_job_whose_tasks_take_longer_than_its_rows_gets_executors_that_share_t
     found = carry_out(Case(contender=contender("sluice"), plant=plant(many), source=load, seed=1))
     assert found["late"] < 0.1
     assert found["mean_executors"] < 12
+
+
+@pytest.mark.parametrize(
+    "small",
+    [
+        "spark-stateless:task_rate=2000,overhead=1.2,noise=0.15,latency=20,period=3",
+        "spark-stateful:task_rate=500,overhead=1.5,noise=0.1,latency=20,tasks=8,smallest=1",
+    ],
+)
+def test_a_job_of_few_rows_keeps_one_executor_though_its_batches_do_not_tell_what_it_could_do(
+    small: str, tmp_path: Path
+) -> None:
+    """40 to 160 rows/s, far less than one executor can do: a batch is overhead, and some are short by chance."""
+    waves = tmp_path / "waves.csv"
+    waves.write_text(
+        "".join(f"{at},{100 - 60 * math.cos(at / 191)}\n" for at in range(0, 7200, 15))
+    )
+    (load,) = loads.sources([str(waves)])
+    case = Case(
+        contender=contender("sluice"), plant=plant(small), source=load, seed=1, profile=False
+    )
+    found = carry_out(case)
+    assert found["mean_executors"] < 1.1
+    assert found["late"] < 0.06
 
 
 def test_against_a_former_result_it_says_what_has_changed(tmp_path: Path) -> None:

@@ -26,6 +26,10 @@ from sluice.core.series import Measured, NoData
 LEAST_USE = 0.02
 """Below that share of the time the rate per busy second says nothing."""
 
+LEAST_WORK = 0.25
+"""The share of a batch that is taken for work on its rows at least: one batch is short by chance, and seems to be all
+overhead.
+"""
 
 LONG_BATCH = 60.0
 """Seconds after which a batch that is not committed yet tells something."""
@@ -52,14 +56,11 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
         return rate
     is_behind = backlog(situation, rate, calm) > 0
     used = 1.0 if is_behind and _may_lack_processors(situation) else busy_share(situation)
-    if not isinstance(used, NoData) and used < LEAST_USE:
-        # What is taken for overhead is all that it does; with all of it the capacity is underestimated at worst.
-        used = situation.observed.busy
     if isinstance(used, NoData):
         return used
     if rate == 0:
         rate, used = _most_in_flight(situation), 1.0
-    if not (used >= LEAST_USE and rate > 0 and situation.running > 0):
+    if not (used >= LEAST_WORK * LEAST_USE and rate > 0 and situation.running > 0):
         return NoData("the job works too little to say what it could do")
     model, found = situation.models.capacity, rate / min(used, 1.0)
     if not is_behind:
@@ -107,7 +108,7 @@ def busy_share(situation: Situation) -> Measured:
     if batching.overhead > 0 and not isinstance(observed.busy, NoData):
         if isinstance(observed.batch, NoData) or observed.batch <= 0:
             return observed.batch if isinstance(observed.batch, NoData) else NoData("no batch yet")
-        return observed.busy * max(0.0, 1 - batching.overhead / observed.batch)
+        return observed.busy * max(LEAST_WORK, 1 - batching.overhead / observed.batch)
     return observed.busy if batching.period > 0 else observed.cpu
 
 

@@ -27,6 +27,7 @@ from sluice.core.learning.overheads import (
     CLEARLY_MORE,
     busy_rates,
     fitted_overheads,
+    least_rates,
     measured_capacities,
 )
 from sluice.core.learning.starts import Start
@@ -284,8 +285,9 @@ class Experience:
         )
         for executors, rate in measured_capacities(self.pending, overheads, capacity.fitted()):
             capacity = capacity.with_observation(executors, rate)
-        for executors, rate in busy_rates(self.pending):
+        for executors, rate in least_rates(self.pending, overheads):
             capacity = capacity.with_floor(executors, rate)
+        for executors, rate in busy_rates(self.pending):
             if _is_too_low(capacity.fitted(), executors, rate):
                 capacity = capacity.with_observation(executors, rate)
         return replace(

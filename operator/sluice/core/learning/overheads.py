@@ -12,7 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median, stdev
 
 from sluice.core.learning.batches import BatchReport
 from sluice.core.modelling.capacity import Capacity
@@ -39,6 +39,14 @@ on four executors told 1,150 rows/s where a backlog took 480.
 CLEARLY_MORE = 1.15
 """From so many times what is known, or foretold from other numbers of executors, on it is more. The range of what is
 foretold is no measure: 300 rows on three executors told 455 rows/s, within the range of 363, where a backlog took 354.
+"""
+
+SURELY = 2.0
+"""Standard errors within which an overhead surely is."""
+
+MOST_SURE = 0.75
+"""No more of a batch is thought to be overhead for sure. While a job becomes faster batches take longer with fewer rows
+than later with more, as if rows cost nothing.
 """
 
 USUAL = 4.0
@@ -118,6 +126,24 @@ def busy_rates(batches: Iterable[BatchReport]) -> tuple[tuple[int, float], ...]:
         (executors, sum(batch.rows for batch in group) / sum(batch.seconds for batch in group))
         for executors, group in sorted(_by_executors(batches).items())
     )
+
+
+def least_rates(
+    batches: Iterable[BatchReport], overheads: Overheads
+) -> tuple[tuple[int, float], ...]:
+    """Rows per second beyond what surely is overhead, for each number of executors: they do that much at least."""
+    found = []
+    for executors, group in sorted(_by_executors(batches).items()):
+        seconds, overhead = [batch.seconds for batch in group], overheads.of(executors)
+        usual = fmean(seconds)
+        scatter = max(NOISE * usual, stdev(seconds)) if len(group) > 1 else usual
+        # Batches that vary more than it was thought tell their overhead, and their own length, less exactly.
+        error = math.hypot(
+            overhead.error * scatter / (NOISE * usual), scatter / math.sqrt(len(group))
+        )
+        sure = min(overhead.seconds - SURELY * error, MOST_SURE * usual)
+        found.append((executors, fmean(batch.rows for batch in group) / (usual - max(0.0, sure))))
+    return tuple(found)
 
 
 def fitted_overhead(batches: Sequence[BatchReport], known: float = 0.0) -> Overhead:

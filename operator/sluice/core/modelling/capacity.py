@@ -110,7 +110,7 @@ class Capacity:
 class CapacityModel:
     """Measurements of (executors, rows per second), the oldest first.
 
-    `floors` are (executors, rows per second) of a minute in which the job kept up, in the time that its batches ran:
+    `floors` are (executors, rows per second) of a minute in which the job kept up, beyond what surely is overhead:
     one of each number of executors, the one that was seen last at the end.
     """
 

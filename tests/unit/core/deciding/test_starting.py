@@ -17,7 +17,7 @@ from sluice.core.deciding.situation import (
     Situation,
     Targets,
 )
-from sluice.core.deciding.starting import busy_share, known_capacity
+from sluice.core.deciding.starting import LEAST_WORK, busy_share, known_capacity
 from sluice.core.modelling.capacity import Capacity, CapacityModel
 from sluice.core.series import NoData
 from tests.unit.core.deciding.situations import MODELS, steady
@@ -87,6 +87,22 @@ def test_the_overhead_of_batches_is_no_work() -> None:
     overhead = Batching(overhead=3.0)
     assert busy_share(young(overhead, busy=1.0, batch=4.0)) == pytest.approx(0.25)
     assert isinstance(busy_share(young(overhead, busy=1.0, batch=0.0)), NoData)
+
+
+def test_a_batch_that_is_shorter_than_its_overhead_shows_neither_the_least_nor_any_capacity() -> (
+    None
+):
+    usual, short = (
+        rate(young(Batching(overhead=3.0, period=5.0), busy=0.8, batch=seconds))
+        for seconds in (4.0, 2.0)
+    )
+    assert short == pytest.approx(usual)
+    assert usual == pytest.approx(8_000 / (0.8 * LEAST_WORK))
+
+
+def test_a_job_that_rests_most_of_the_time_shows_what_it_could_do() -> None:
+    resting = young(Batching(overhead=3.0, period=60.0), busy=0.05, batch=3.0)
+    assert rate(resting) == pytest.approx(8_000 / (0.05 * LEAST_WORK))
 
 
 def test_a_backlog_shows_the_capacity_by_itself() -> None:

@@ -3,12 +3,20 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 import pytest
 
 from sluice.core.learning.batches import BatchReport
-from sluice.core.learning.overheads import Overhead, fitted_overhead, fitted_overheads
+from sluice.core.learning.overheads import (
+    Overhead,
+    Overheads,
+    busy_rates,
+    fitted_overhead,
+    fitted_overheads,
+    least_rates,
+)
 from sluice.core.series import NoData
 
 OVERHEAD, RATE = 0.4, 1000.0
@@ -110,6 +118,62 @@ def on(executors: int, overhead: float, *, count: int = 40) -> list[BatchReport]
         )
         for number, rows in enumerate(chance.uniform(100, 900, count))
     ]
+
+
+def least(batches: list[BatchReport], overheads: Overheads | None = None) -> float:
+    """What the executors of these batches can do at least, by the overhead that these tell, or a known one."""
+    ((_, rate),) = least_rates(batches, overheads or fitted_overheads(batches, is_shared=False))
+    return rate
+
+
+def busy(batches: list[BatchReport]) -> float:
+    ((_, rate),) = busy_rates(batches)
+    return rate
+
+
+def noisy(seed: int, noise: float, fewest: float, most: float) -> list[BatchReport]:
+    """Batches of one executor that does 2,000 rows/s, beside 1.2 s of overhead."""
+    chance = np.random.default_rng(seed)
+    return [
+        BatchReport(
+            start=3.0 * number,
+            seconds=(1.2 + rows / 2000) * float(chance.lognormal(0.0, noise)),
+            rows=rows,
+            executors=1,
+        )
+        for number, rows in enumerate(chance.uniform(fewest, most, 60))
+    ]
+
+
+@pytest.mark.parametrize("rows", [(120, 480), (1200, 1800), (600, 2400)])
+@pytest.mark.parametrize("noise", [0.02, 0.2])
+def test_small_batches_tell_more_than_what_they_do_in_all_their_time_and_seldom_more_than_there_is(
+    noise: float, rows: tuple[float, float]
+) -> None:
+    all_batches = [noisy(seed, noise, *rows) for seed in range(40)]
+    shares = sorted(least(batches) / 2000 for batches in all_batches)
+    assert shares[37] < 1
+    assert median(shares) > 1.2 * median(busy(batches) / 2000 for batches in all_batches)
+
+
+def test_what_is_not_sure_of_an_overhead_is_taken_for_work() -> None:
+    batches = on(1, 1.0)
+    unsure = Overheads(fixed=1.0, fixed_error=1.0)
+    assert least(batches, unsure) == pytest.approx(busy(batches))
+    sure = Overheads(fixed=1.0, fixed_error=0.01)
+    assert busy(batches) < least(batches, sure) < RATE
+
+
+def test_batches_never_seem_to_be_all_overhead() -> None:
+    batches = on(1, 1.0)
+    wrong = Overheads(fixed=5.0, fixed_error=0.01)
+    assert least(batches, wrong) == pytest.approx(4 * busy(batches))
+
+
+def test_a_single_batch_tells_what_it_did() -> None:
+    (batch,) = on(1, 1.0, count=1)
+    sure = Overheads(fixed=1.0, fixed_error=0.0)
+    assert least([batch], sure) == pytest.approx(busy([batch]))
 
 
 def test_executors_share_what_the_tasks_of_a_state_take() -> None:
