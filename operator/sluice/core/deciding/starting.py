@@ -65,7 +65,7 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
     model, found = situation.models.capacity, rate / min(used, 1.0)
     if not is_behind:
         # With little to do it seems to be able to do less than it was seen to do.
-        found = max(found, model.floor(situation.running))
+        found = max(found, model.guessed(situation.running))
     return replace(model, points=()).with_observation(situation.running, found).fitted()
 
 

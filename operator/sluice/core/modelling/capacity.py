@@ -141,9 +141,10 @@ class CapacityModel:
         least = max(rate, faded.pop(executors, 0.0))
         return replace(self, floors=(*faded.items(), (executors, least))[-MOST_FLOORS:])
 
-    def floor(self, executors: int) -> float:
-        """The rows per second that so many were seen to process; 0 if they were not seen."""
-        return _floor(self.floors, executors)
+    def guessed(self, executors: int) -> float:
+        """The rows per second that so many likely process, as they or fewer were seen to; 0 if none were seen."""
+        seen = ((size, least) for size, least in self.floors if size <= executors)
+        return max((least * executors / size for size, least in seen), default=0.0)
 
     def with_profiled(self, executors: int, rate: float) -> "CapacityModel":
         """An exact measurement of a profile, in the place of all that were made at that scale-out before."""

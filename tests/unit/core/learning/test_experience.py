@@ -53,7 +53,7 @@ def test_batches_of_one_size_tell_no_capacity() -> None:
 def test_what_batches_of_one_size_show_at_least_outlasts_a_rescale() -> None:
     alike = [report(20.0 * number, 1000) for number in range(60)]
     found = Experience().with_batches(alike, now=1200).with_outage(Cause.GROWTH_LIVE, 1200, 4)
-    assert found.models.capacity.floor(4) == pytest.approx(1000 / 1.5)
+    assert dict(found.models.capacity.floors) == {4: pytest.approx(1000 / 1.5)}
     cold = [report(20.0 * number, 1000, cold=5.0) for number in range(60)]
     assert not Experience().with_batches(cold, now=1200).models.capacity.floors
 

@@ -278,12 +278,19 @@ def test_a_job_that_became_slower_than_it_was_seen_has_lower_floors_everywhere()
 
 def test_the_largest_floor_counts_and_fades_with_the_minutes() -> None:
     model = CapacityModel().with_floor(1, 100).with_floor(1, 60)
-    assert model.floor(1) == pytest.approx(100, rel=0.01)
+    assert dict(model.floors) == {1: pytest.approx(100, rel=0.01)}
     for _ in range(693):
         model = model.with_floor(2, 60)
-    assert model.floor(1) == pytest.approx(50, rel=0.01)
-    assert model.floor(2) == 60
-    assert model.with_floor(1, 70).floor(1) == 70
+    assert dict(model.floors) == {1: pytest.approx(50, rel=0.01), 2: 60}
+    assert dict(model.with_floor(1, 70).floors)[1] == 70
+
+
+def test_more_executors_likely_do_in_proportion_what_fewer_were_seen_to_do() -> None:
+    assert CapacityModel().guessed(4) == 0
+    model = CapacityModel().with_floor(2, 100).with_floor(4, 150)
+    assert model.guessed(4) == pytest.approx(200, rel=0.01)
+    assert CapacityModel().with_floor(2, 100).with_floor(4, 250).guessed(4) == 250
+    assert model.guessed(1) == 0
 
 
 def test_the_newest_floors_are_kept() -> None:
