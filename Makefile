@@ -106,7 +106,7 @@ bench-closed-loop: install ## One job scaled in four ways under the same load an
 # --- benchmarks on simulated jobs -----------------------------------------------------------------------------
 
 .PHONY: bench-lab
-bench-lab: install ## All policies on simulated Spark jobs: two hours; writes bench/results/lab
+bench-lab: install ## All policies on simulated Spark jobs: three hours; writes bench/results/lab
 	$(BIN)/python -m bench.lab --keep .lab-outcomes.jsonl
 
 .PHONY: bench-phoebe

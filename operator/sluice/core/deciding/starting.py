@@ -23,8 +23,8 @@ from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.series import Measured, NoData
 
-LEAST_USE = 0.02
-"""Below that share of the time the rate per busy second says nothing."""
+LEAST_USE = 0.005
+"""Below that share of the time at work on rows the rate per second of it says nothing."""
 
 LEAST_WORK = 0.25
 """The share of a batch that is taken for work on its rows at least: one batch is short by chance, and seems to be all
@@ -60,12 +60,12 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
         return used
     if rate == 0:
         rate, used = _most_in_flight(situation), 1.0
-    if not (used >= LEAST_WORK * LEAST_USE and rate > 0 and situation.running > 0):
+    if not (used >= LEAST_USE and rate > 0 and situation.running > 0):
         return NoData("the job works too little to say what it could do")
     model, found = situation.models.capacity, rate / min(used, 1.0)
     if not is_behind:
         # With little to do it seems to be able to do less than it was seen to do.
-        found = max(found, model.guessed(situation.running))
+        found = max(found, model.likely_floor(situation.running))
     return replace(model, points=()).with_observation(situation.running, found).fitted()
 
 

@@ -141,8 +141,8 @@ class CapacityModel:
         least = max(rate, faded.pop(executors, 0.0))
         return replace(self, floors=(*faded.items(), (executors, least))[-MOST_FLOORS:])
 
-    def guessed(self, executors: int) -> float:
-        """The rows per second that so many likely process, as they or fewer were seen to; 0 if none were seen."""
+    def likely_floor(self, executors: int) -> float:
+        """The rows per second that so many likely process at least, as they or fewer were seen to; 0 if none were."""
         seen = ((size, least) for size, least in self.floors if size <= executors)
         return max((least * executors / size for size, least in seen), default=0.0)
 

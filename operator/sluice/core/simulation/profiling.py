@@ -121,9 +121,9 @@ def _settled_latency(job: SimulatedJob) -> Measured:
         job.advance(job.now + LATENCY_WINDOW)
         scrape = metrics.scrape()
         if scrape and not isinstance(scrape.latency, NoData):
-            first, second, third = known = [*known[-2:], scrape.latency]
-            falls = first > second > third
-            if min(known) >= SETTLED * max(known) and not falls:
+            known = [*known[-2:], scrape.latency]
+            first, second, third = known
+            if min(known) >= SETTLED * max(known) and not first > second > third:
                 return scrape.latency
     return NoData(f"the latency has not settled within {PATIENCE} s")
 

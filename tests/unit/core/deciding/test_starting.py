@@ -89,9 +89,7 @@ def test_the_overhead_of_batches_is_no_work() -> None:
     assert isinstance(busy_share(young(overhead, busy=1.0, batch=0.0)), NoData)
 
 
-def test_a_batch_that_is_shorter_than_its_overhead_shows_neither_the_least_nor_any_capacity() -> (
-    None
-):
+def test_of_a_batch_that_is_all_overhead_a_share_is_taken_for_work() -> None:
     usual, short = (
         rate(young(Batching(overhead=3.0, period=5.0), busy=0.8, batch=seconds))
         for seconds in (4.0, 2.0)

@@ -106,17 +106,26 @@ def _without_interval(batch: BatchReport) -> BatchReport:
     )
 
 
-def on(executors: int, overhead: float, *, count: int = 40) -> list[BatchReport]:
-    """Batches of few rows on so many executors."""
-    chance = np.random.default_rng(executors)
+def on(
+    executors: int,
+    overhead: float,
+    *,
+    count: int = 40,
+    sizes: tuple[float, float] = (100, 900),
+    each: float = RATE,
+    noise: float = 0.02,
+    seed: int | None = None,
+) -> list[BatchReport]:
+    """Batches of few rows on so many executors, of which each does so many rows per second."""
+    chance = np.random.default_rng(executors if seed is None else seed)
     return [
         BatchReport(
             start=100.0 * executors + number,
-            seconds=(overhead + rows / (RATE * executors)) * float(chance.lognormal(0.0, 0.02)),
+            seconds=(overhead + rows / (each * executors)) * float(chance.lognormal(0.0, noise)),
             rows=rows,
             executors=executors,
         )
-        for number, rows in enumerate(chance.uniform(100, 900, count))
+        for number, rows in enumerate(chance.uniform(*sizes, count))
     ]
 
 
@@ -131,26 +140,14 @@ def busy(batches: list[BatchReport]) -> float:
     return rate
 
 
-def noisy(seed: int, noise: float, fewest: float, most: float) -> list[BatchReport]:
-    """Batches of one executor that does 2,000 rows/s, beside 1.2 s of overhead."""
-    chance = np.random.default_rng(seed)
-    return [
-        BatchReport(
-            start=3.0 * number,
-            seconds=(1.2 + rows / 2000) * float(chance.lognormal(0.0, noise)),
-            rows=rows,
-            executors=1,
-        )
-        for number, rows in enumerate(chance.uniform(fewest, most, 60))
-    ]
-
-
-@pytest.mark.parametrize("rows", [(120, 480), (1200, 1800), (600, 2400)])
+@pytest.mark.parametrize("sizes", [(120, 480), (1200, 1800), (600, 2400)])
 @pytest.mark.parametrize("noise", [0.02, 0.2])
 def test_small_batches_tell_more_than_what_they_do_in_all_their_time_and_seldom_more_than_there_is(
-    noise: float, rows: tuple[float, float]
+    noise: float, sizes: tuple[float, float]
 ) -> None:
-    all_batches = [noisy(seed, noise, *rows) for seed in range(40)]
+    all_batches = [
+        on(1, 1.2, count=60, sizes=sizes, each=2000, noise=noise, seed=seed) for seed in range(40)
+    ]
     shares = sorted(least(batches) / 2000 for batches in all_batches)
     assert shares[37] < 1
     assert median(shares) > 1.2 * median(busy(batches) / 2000 for batches in all_batches)

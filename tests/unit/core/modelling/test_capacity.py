@@ -286,11 +286,11 @@ def test_the_largest_floor_counts_and_fades_with_the_minutes() -> None:
 
 
 def test_more_executors_likely_do_in_proportion_what_fewer_were_seen_to_do() -> None:
-    assert CapacityModel().guessed(4) == 0
+    assert CapacityModel().likely_floor(4) == 0
     model = CapacityModel().with_floor(2, 100).with_floor(4, 150)
-    assert model.guessed(4) == pytest.approx(200, rel=0.01)
-    assert CapacityModel().with_floor(2, 100).with_floor(4, 250).guessed(4) == 250
-    assert model.guessed(1) == 0
+    assert model.likely_floor(4) == pytest.approx(200, rel=0.01)
+    assert CapacityModel().with_floor(2, 100).with_floor(4, 250).likely_floor(4) == 250
+    assert model.likely_floor(1) == 0
 
 
 def test_the_newest_floors_are_kept() -> None:
