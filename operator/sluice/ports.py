@@ -76,6 +76,9 @@ class Cluster(Protocol):
     async def create(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Create an object. Raises Conflict if one of that name exists, InvalidSpec if it is refused."""
 
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Find out whether an object would be created, and create none. Raises what creating it would raise."""
+
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object of the same resourceVersion. Raises Conflict, NotFound."""
 

@@ -83,6 +83,10 @@ class Asked:
         self._note("create", resource, body["metadata"].get("namespace"))
         return await self._cluster.create(resource, body)
 
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        self._note("create", resource, body["metadata"].get("namespace"))
+        await self._cluster.rehearse(resource, body)
+
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         self._note("update", resource, body["metadata"]["namespace"])
         return await self._cluster.replace(resource, body)

@@ -189,6 +189,18 @@ async def test_an_apply_owns_its_fields_and_takes_them_from_others() -> None:
     assert sent.json == body
 
 
+async def test_a_rehearsal_is_a_creation_of_which_nothing_is_stored() -> None:
+    full = status(403, "is forbidden: exceeded quota: small")
+    async with Server(Answer(201), full) as server, client(server) as cluster:
+        await cluster.rehearse(PODS, POD)
+        with pytest.raises(InvalidSpec, match="exceeded quota: small"):
+            await cluster.rehearse(PODS, POD)
+    for sent in server.requests:
+        assert (sent.method, sent.path) == ("POST", "/api/v1/namespaces/shop/pods")
+        assert sent.query == {"fieldManager": "sluice", "dryRun": "All"}
+        assert sent.json == POD
+
+
 async def test_a_replacement_sends_the_version_that_was_read() -> None:
     body = {"metadata": {**POD["metadata"], "resourceVersion": "7"}}
     async with Server() as server, client(server) as cluster:

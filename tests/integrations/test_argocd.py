@@ -38,7 +38,7 @@ def judged(
     claims = reporting.conditions_of(of, verdict, seen, holder=holder, now=NOW)
     settled = settle(claims, (), 1, NOW)
     record = replace(verdict.record, conditions=settled)
-    return {**body, "status": status_of(of, record, verdict.phase, seen)}
+    return {**body, "status": status_of(of, record, verdict.phase, seen, NOW)}
 
 
 def test_a_job_that_nobody_has_looked_at_is_progressing() -> None:

@@ -147,6 +147,10 @@ class MemoryCluster:
             raise Conflict(f"{metadata['name']} exists")
         return self.put(resource, body)
 
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Answer as to the creation of an object."""
+        self._answer("rehearse", resource)
+
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object of the same version."""
         self._record("replace", resource, body)

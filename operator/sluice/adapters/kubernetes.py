@@ -119,6 +119,13 @@ class KubernetesCluster:
         namespace, query = body["metadata"].get("namespace"), {"fieldManager": FIELD_MANAGER}
         return await self._call("POST", resource, namespace, body=body, query=query)
 
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Have the API server do all that comes before an object is stored: quotas, limits, Pod Security, webhooks."""
+        query = {"fieldManager": FIELD_MANAGER, "dryRun": "All"}
+        await self._call(
+            "POST", resource, body["metadata"].get("namespace"), body=body, query=query
+        )
+
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object of the same resourceVersion."""
         query = {"fieldManager": FIELD_MANAGER}

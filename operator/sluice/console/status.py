@@ -61,6 +61,8 @@ def _head(sight: Sight) -> Iterator[Line]:
         where = f"{driver.get('pod')} on {driver.get('node') or 'no node yet'}"
         yield _plain("Driver", f"{where}, up {up}, incarnation {job.status.get('incarnation', 0)}")
     yield _plain("Executors", _executors(job))
+    if "fault" in job.part("executors"):
+        yield _plain("Fault", job.part("executors")["fault"], Tone.BAD)
     yield from _profiling(job)
     change = job.part("change")
     if change.get("kind", "None") != "None":

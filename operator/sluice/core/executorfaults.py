@@ -1,4 +1,6 @@
-"""What goes wrong with executors, and what to do about it: they do not start, or end although nobody asks them to."""
+"""What goes wrong with executors, and what to do about it: the cluster refuses them, they do not start, or they end
+although nobody asks them to.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -25,7 +27,7 @@ _MOST_CHARACTERS = 300
 
 def told(job: StreamJob, seen: Observed, now: datetime) -> str:
     """Sentences to add to a condition, beginning with a space; empty if nothing is wrong."""
-    return of_waiting(job, seen.waiting) + _recently_ended(job, seen, now)
+    return of_waiting(job, seen.waiting) + _refused(job, seen) + _recently_ended(job, seen, now)
 
 
 def behind(job: StreamJob, failure: str, at: datetime, lost: LostExecutor | None) -> str:
@@ -58,6 +60,13 @@ def of_lost(job: StreamJob, lost: LostExecutor) -> str:
     code = f"exit code {ended.exit_code}" if ended.exit_code >= 0 else ""
     how = ": ".join(part for part in (reason, code, last) if part).rstrip(".")
     return f" Executor {lost.name} ended{when}: {how}.{hints.executor_remedy(job, how)}"
+
+
+def _refused(job: StreamJob, seen: Observed) -> str:
+    if seen.refused is None:
+        return ""
+    why = seen.refused.message.rstrip(".")
+    return f" The cluster refuses pods of executors: {why}.{hints.executor_remedy(job, why)}"
 
 
 def _recently_ended(job: StreamJob, seen: Observed, now: datetime) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sluice.core import executorfaults, hints
 from sluice.core.application import RestartPolicy, StreamJob
-from sluice.core.observations import AgentReport, DriverPod, LostExecutor, QueryReport
+from sluice.core.observations import AgentReport, DriverPod, LostExecutor, Observed, QueryReport
 from sluice.core.proving import Rollback
 from sluice.core.record import PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
@@ -69,16 +69,32 @@ def _tried(job: StreamJob, record: Record, failure: Failure, now: datetime) -> R
     return replace(record, proving=after)
 
 
-def cannot_start(job: StreamJob, driver: DriverPod, now: datetime) -> Failure:
-    """What its pod tells of a driver that was waited for in vain."""
-    reason, message = driver.obstacle or ("Pending", "its container does not start")
+def hindrance(job: StreamJob, driver: DriverPod, seen: Observed, now: datetime) -> Failure | None:
+    """What keeps a driver from starting, or one that runs from having any executor; None if nothing is known to."""
+    what = _hindered_executors(job, seen, now) if driver.is_up else _hindered_pod(driver)
+    if not what:
+        return None
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,
         reason="CannotStart",
-        message=f"its pod cannot start: {reason}: {message.rstrip('.')}",
+        message=what,
         at=now,
     )
+
+
+def _hindered_pod(driver: DriverPod) -> str:
+    if driver.started is not None or driver.obstacle is None:
+        return ""
+    reason, message = driver.obstacle
+    return f"its pod cannot start: {reason}: {message.rstrip('.')}"
+
+
+def _hindered_executors(job: StreamJob, seen: Observed, now: datetime) -> str:
+    if seen.report is None or seen.report.phase != "running" or seen.report.registered != 0:
+        return ""
+    faults = executorfaults.told(job, seen, now).strip()
+    return f"it has no executor: {faults.rstrip('.')}" if faults else ""
 
 
 def refused(job: StreamJob, record: Record, why: str, now: datetime) -> Record:

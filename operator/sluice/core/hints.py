@@ -156,6 +156,11 @@ def _of_pods(job: StreamJob) -> tuple[Known, ...]:
             "image, or name its registry's login in spec.application.imagePullSecrets.",
         ),
         (
+            ("exceeded quota", "failed quota"),
+            f"Raise that ResourceQuota of the namespace {job.key.namespace!r}, or ask for less: by spec.executors, or "
+            "the memory and cpuRequest of spec.application.",
+        ),
+        (
             ("persistentvolumeclaim",),
             f"spec.checkpoint.claim: {job.checkpoint.claim!r} must exist in the namespace "
             f"{job.key.namespace!r} and be bound; create it.",

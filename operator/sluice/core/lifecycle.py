@@ -229,7 +229,7 @@ def _with_driver(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Verdict:
     record, change = _with_change(job, record, driver)
-    record = _with_staffing(job, record, driver, seen.report, now)
+    record = _with_staffing(job, record, driver, seen, now)
     resize = resizing.followed(record.resize, job, change, driver, seen.executors, now=now)
     record = replace(record, resize=resize)
     due = restarting.due(job, record, driver, seen, now)
@@ -257,13 +257,13 @@ def _called_off(verdict: Verdict, driver: DriverPod) -> Verdict:
 
 
 def _with_staffing(
-    job: StreamJob, record: Record, driver: DriverPod, report: AgentReport | None, now: datetime
+    job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Record:
     """Follow what becomes of the last rescale; a choice for which there is no room is taken back."""
     wanted = wanted_executors(job, record.chosen)
-    known = staffing.followed(record.staffing, wanted, driver, report, now)
+    known = staffing.followed(record.staffing, wanted, driver, seen.report, now)
     record = replace(record, staffing=known)
-    returned = staffing.taken_back(known, job, record.chosen, driver, report, now)
+    returned = staffing.taken_back(known, job, record.chosen, driver, seen, now)
     if returned is None:
         return record
     room = staffing.Room(executors=returned.executors, until=now + staffing.ROOM_AGAIN)
@@ -273,18 +273,19 @@ def _with_staffing(
 def _on_trial(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Verdict:
-    """The driver has the present spec, which it may prove, or which may keep it from starting."""
+    """The driver has the present spec, which it may prove, or which may keep it or its executors from starting."""
     if has_worked(seen.report):
         record = replace(record, proving=record.proving.worked(job))
     due = record.proving.due(job)
-    if due is None or driver.started is not None or driver.obstacle is None:
+    hindrance = failures.hindrance(job, driver, seen, now)
+    if due is None or hindrance is None:
         return _running(job, record, driver, seen, now)
     if now < due:
-        return Verdict(step=Wait(until=due), record=record, phase=Phase.PENDING)
+        verdict = _running(job, record, driver, seen, now)
+        return replace(verdict, step=Wait(until=due)) if verdict.step == WAIT else verdict
     if not record.has_counted(driver.incarnation):
-        failure = failures.cannot_start(job, driver, now)
-        record = failures.counted(job, record, failure, None, now)
-    return _stop(record, driver, "its pod cannot start")
+        record = failures.counted(job, record, hindrance, None, now)
+    return _stop(record, driver, "it cannot start, or its executors cannot")
 
 
 def _running(

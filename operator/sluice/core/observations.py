@@ -125,6 +125,14 @@ class LostExecutor:
     ended: Termination
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why the API server makes no more executor pods, in its words, and since when that is known."""
+
+    message: str
+    since: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class QueryFailure:
     """Why a streaming query ended: Spark's error class and a message."""
@@ -312,6 +320,8 @@ class Observed:
     """Those that do not run yet."""
     lost: LostExecutor | None = None
     """The last of the present driver's that has ended unasked."""
+    refused: Refusal | None = None
+    """Of executors that Spark wants and that have no pod; None if they would be made, or nobody has asked."""
     report: AgentReport | None = None
     silence: str | None = None
     """Why the agent's report is missing or old, if a driver is running and could have answered by now."""

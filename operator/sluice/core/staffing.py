@@ -9,8 +9,9 @@ What does not follow in time leads to one restart for each number, or back to wh
     not taken  the driver aims at another number, whatever it is told: restart
     not used   one that joined is given no tasks although there are enough: a restart spreads the state anew; where one
                has not helped, there is no other before a rescale to more executors has been verified
-    not come   there is no room, or no image: no restart helps. The operator takes back what it chose, and asks for no
-               more for a while; a number that the owner has fixed stays wanted, and that is told
+    not come   there is no room, no image, or the cluster refuses the pods: no restart helps. The operator takes back
+               what it chose, and asks for no more for a while; a number that the owner has fixed stays wanted, and that
+               is told
 
 In a blackout no driver is restarted for that. An agent that does not tell of the work of executors leaves open whether
 they are used.
@@ -24,13 +25,16 @@ from sluice.core import spreading
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Chosen, wanted_executors
 from sluice.core.modelling.rescaling import Path
-from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.observations import AgentReport, DriverPod, Observed, Refusal
 
 TELLINGS = 12
 """Times that a driver is told a number, once for each report, before it counts as not taken: a minute's."""
 
 PATIENCE = timedelta(seconds=300)
 """For a node that is added and an image that is pulled; deciding waits as long for executors that were asked for."""
+
+REFUSED = timedelta(seconds=60)
+"""How long pods are refused until that counts as no room: those of other pods that leave are still in a quota."""
 
 ROOM_AGAIN = timedelta(minutes=15)
 """Until more executors are chosen again than there was room for."""
@@ -97,11 +101,14 @@ class Staffing:
         used = self.used or (now if is_verified else None)
         return replace(self, told=0, told_at=None, came=came, used=used)
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether executors that were added have not been there yet."""
+        return self.has_grown and self.came is None
+
     def is_late(self, driver: DriverPod, now: datetime) -> bool:
         """Whether executors have been waited for in vain; a later driver asks for them when it starts."""
-        if self.came is not None or not self.has_grown:
-            return False
-        return now - max(self.since, driver.started or now) >= PATIENCE
+        return self.is_waited_for and now - max(self.since, driver.started or now) >= PATIENCE
 
 
 def followed(
@@ -160,27 +167,41 @@ def taken_back(
     job: StreamJob,
     chosen: Chosen | None,
     driver: DriverPod,
-    report: AgentReport | None,
+    seen: Observed,
     now: datetime,
 ) -> Chosen | None:
     """The choice to be content with the executors that there are; None if more are waited for, or were not chosen."""
-    if staffing is None or chosen is None or report is None or not staffing.is_late(driver, now):
+    report = seen.report
+    if staffing is None or chosen is None or report is None:
         return None
+    why = _why_none_come(staffing, driver, seen.refused, now)
     there = report.registered
-    if there is None or report.target != staffing.executors:
+    if why is None or there is None or report.target != staffing.executors:
         return None
-    reason = f"{there} of {staffing.executors} executors were there {_seconds(PATIENCE)} after they were asked for"
     returned = replace(
         chosen,
         executors=max(there, staffing.former),
         at=now,
-        reason=f"{reason}: no room, or their pods cannot start",
+        reason=f"{there} of {staffing.executors} executors were there {why}",
         path=Path.LIVE,
         incarnation=driver.incarnation,
         undoes=None,
     )
     # A number that the bounds demand was not chosen.
     return returned if wanted_executors(job, returned) < staffing.executors else None
+
+
+def _why_none_come(
+    staffing: Staffing, driver: DriverPod, refused: Refusal | None, now: datetime
+) -> str | None:
+    """When executors that were added were given up, and why; None while they are waited for."""
+    if staffing.is_waited_for and refused is not None and now - refused.since >= REFUSED:
+        return f"when the cluster had refused more for {_seconds(REFUSED)}: {refused.message}"
+    if staffing.is_late(driver, now):
+        return (
+            f"{_seconds(PATIENCE)} after they were asked for: no room, or their pods cannot start"
+        )
+    return None
 
 
 def _futile(before: Staffing | None) -> Fallback | None:

@@ -77,6 +77,29 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
     return _restricted(overlay(base, job.application.executor.template))
 
 
+def executor_pod(job: StreamJob, incarnation: int) -> Json:
+    """An executor as Spark makes it of that template, as far as the API server's admission asks."""
+    shape, template = job.application.executor, executor_template(job, incarnation)
+    memory = f"{mebibytes(shape.memory) + mebibytes(shape.overhead)}Mi"
+    requests, limits = {"cpu": format_cpu(shape.cpu_request), "memory": memory}, {"memory": memory}
+    if shape.cpu_limit is not None:
+        limits["cpu"] = format_cpu(shape.cpu_limit)
+    made = {"image": job.application.image, "resources": {"requests": requests, "limits": limits}}
+    spec = template["spec"]
+    containers = [
+        {**container, **made} if container["name"] == names.EXECUTOR else container
+        for container in spec["containers"]
+    ]
+    # Spark counts from one.
+    name = f"{job.key.name}-{incarnation}-exec-0"
+    metadata = {**template["metadata"], "namespace": job.key.namespace, "name": name}
+    return {
+        **template,
+        "metadata": metadata,
+        "spec": {**spec, "restartPolicy": "Never", "containers": containers},
+    }
+
+
 def resized(namespace: str, pod: str, share: CpuShare) -> Json:
     """A patch by which a running executor has another share of CPU."""
     resources: Json = {"requests": {"cpu": format_cpu(share.request)}}

@@ -48,6 +48,11 @@ DEFAULTS = {
     "spark.locality.wait.node": "0s",
     # The time from a lost executor to its replacement is part of every recovery.
     "spark.kubernetes.allocation.batch.size": "20",
+    # Spark ends a driver after twice as many failures of executors as it began with, in all its life; since 4.2 a pod
+    # that a quota refuses is one each second. A stream goes on with the executors that it has: the operator tells what
+    # keeps the others away. Spark remembers when each failed.
+    "spark.executor.maxNumFailures": "2147483647",
+    "spark.executor.failuresValidityInterval": "10m",
 }
 """Other defaults than Spark's, which users may change."""
 

@@ -1,9 +1,10 @@
 """The status of a StreamJob: what the core remembers and sees, as it is stored, and back."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from sluice.core import executorfaults
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.chosen import wanted_executors
@@ -25,7 +26,7 @@ _KNOWN_STATUSES = frozenset(Status)
 _KNOWN_CHANGES = frozenset(ChangeClass)
 
 
-def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> Json:
+def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed, now: datetime) -> Json:
     """The whole status of a job, ready to be applied."""
     queries = seen.report.counting if seen.report is not None else ()
     wanted = 0 if phase is Phase.SUSPENDED else wanted_executors(job, record.chosen)
@@ -33,7 +34,11 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed) -> J
         **remembered(job.key, job.generation, record, phase),
         "replicas": seen.executors_running,
         "driver": _driver(seen),
-        "executors": {"wanted": wanted, "running": seen.executors_running},
+        "executors": {
+            "wanted": wanted,
+            "running": seen.executors_running,
+            "fault": executorfaults.told(job, seen, now).strip() or None,
+        },
         "stream": _stream(queries),
         "slo": attainment.told(job.objective, record.attained),
         "profiling": outlook.told(record.profiling),

@@ -46,6 +46,10 @@ class LeaderOnly:
         self._check(resource)
         return await self._cluster.create(resource, body)
 
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Find out whether an object would be created, which changes nothing."""
+        await self._cluster.rehearse(resource, body)
+
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object."""
         self._check(resource)

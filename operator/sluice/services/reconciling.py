@@ -37,6 +37,7 @@ from sluice.ports import (
     Cluster,
     Json,
 )
+from sluice.services.admission import Admission
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
@@ -101,6 +102,7 @@ class Reconciler:
         self._paused_by = paused_by
         self._good = LastGood(cluster, fleet)
         self._kubelets = Kubelets(cluster, fleet, clock)
+        self._admission = Admission(cluster, clock)
         self._key = b""
         self._records: dict[JobKey, tuple[str, Record]] = {}
         self._led_since = clock.now()
@@ -117,6 +119,7 @@ class Reconciler:
         self._statuses.forget_all()
         self._good.forget_all()
         self._starter.forget_all()
+        self._admission.forget_all()
         self._restarts.forget_all()
 
     def take_stock(self, resource: Json) -> None:
@@ -136,11 +139,13 @@ class Reconciler:
         if await self._good.fetch(key, record):
             return 0.0
         again = await self._kubelets.hear(key)
-        seen, now = self._look(key), self._clock.now()
+        seen = self._look(key)
         declared = self._fleet.declared(key)
         record, job = self._good.in_force(key, record)
         if isinstance(job, InvalidSpec):
-            return await self._report_invalid(resource, record, seen, job, now)
+            return await self._report_invalid(resource, record, seen, job, self._clock.now())
+        refused, refused_again = await self._admission.ask(job, seen)
+        seen, now = replace(seen, refused=refused), self._clock.now()
         if self._paused_by is not None:
             job = replace(job, paused_by=self._paused_by)
         holder = self._fleet.claim(job, record)
@@ -157,10 +162,10 @@ class Reconciler:
         if isinstance(verdict.step, StartDriver):
             self._fleet.hold(job, verdict.record)
         with logs.about(incarnation=verdict.record.incarnation):
-            later = await self._remember(job, record, verdict, seen)
+            later = await self._remember(job, record, verdict, seen, now)
             is_refused = await self._act(job, verdict, seen)
             await self._guard(job, verdict, seen.driver)
-        return 0.0 if is_refused else _pause(verdict, seen, now, later, again)
+        return 0.0 if is_refused else _pause(verdict, seen, now, later, again, refused_again)
 
     def _forget(self, key: JobKey) -> None:
         self._records.pop(key, None)
@@ -169,6 +174,7 @@ class Reconciler:
         self._statuses.forget(key)
         self._good.forget(key)
         self._starter.forget(key)
+        self._admission.forget(key)
         self._restarts.forget(key)
 
     def _recall(self, key: JobKey, resource: dict[str, Any]) -> Record:
@@ -210,7 +216,7 @@ class Reconciler:
         )
 
     async def _remember(
-        self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed
+        self, job: StreamJob, before: Record, verdict: Verdict, seen: Observed, now: datetime
     ) -> float | None:
         """Write the status; at once if something is about to be done because of it."""
         good = before.proving.good
@@ -218,7 +224,7 @@ class Reconciler:
         if is_new and not await self._good.keep(job, is_first=good is None):
             proving = replace(verdict.record.proving, good=good)
             verdict = replace(verdict, record=replace(verdict.record, proving=proving))
-        status = status_of(job, verdict.record, verdict.phase, seen)
+        status = status_of(job, verdict.record, verdict.phase, seen, now)
         acting = isinstance(verdict.step, StartDriver | StopDriver)
         return await self._store(
             job.key, job.uid, status, before, verdict.record, must_be_seen=acting

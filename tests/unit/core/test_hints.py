@@ -61,6 +61,7 @@ def test_a_known_failure_is_told_with_the_field_the_value_and_the_remedy(
         ("Unschedulable: 2 Insufficient cpu.", ["spec.executors.memory", "1024 MiB", "1 CPU"]),
         ("FailedMount: no such secret", ["'shop'", "create the Secret or ConfigMap"]),
         ("ErrImagePull: not found", ["spec.application.image", "shop/clicks:1"]),
+        ("forbidden: exceeded quota: tight", ["ResourceQuota", "'shop'", "spec.executors"]),
     ],
 )
 def test_what_keeps_executors_from_starting_is_told_with_their_fields(

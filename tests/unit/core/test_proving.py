@@ -10,7 +10,14 @@ from sluice.core import failures, reporting
 from sluice.core.application import StreamJob
 from sluice.core.conditions import Claim, Condition, Status
 from sluice.core.news import news
-from sluice.core.observations import Observed, PodPhase, QueryFailure
+from sluice.core.observations import (
+    LostExecutor,
+    Observed,
+    PodPhase,
+    QueryFailure,
+    Refusal,
+    Termination,
+)
 from sluice.core.proving import Good, Proving, Rollback
 from sluice.core.record import Record
 from sluice.core.steps import StartDriver, StopDriver, Verdict, Wait
@@ -195,6 +202,50 @@ def test_a_pod_that_cannot_start_is_waited_for_until_the_deadline_and_then_given
 def test_a_pod_of_a_spec_that_worked_is_waited_for_without_end() -> None:
     record = started(OLD, RAN)
     assert hindered(OLD, record, 86_400).step == Wait()
+
+
+def without_executors(of: StreamJob, record: Record, after: float, **seen: Any) -> Verdict:
+    """A look at a driver that runs and has no executor."""
+    pod = driver(of, incarnation=record.incarnation)
+    told = report(
+        query(batch_id=None, committed_at=None),
+        **{"incarnation": record.incarnation, "registered": 0, "target": 2},
+    )
+    return look(of, record, Observed(driver=pod, report=told, **seen), after=after)
+
+
+def lost(after: float) -> LostExecutor:
+    at = NOW + timedelta(seconds=after)
+    how = Termination(exit_code=1, message="Unrecognized VM option 'UseNoGC'", at=at)
+    return LostExecutor(name="clicks-2-exec-7", driver_uid="uid-of-clicks-driver-2", ended=how)
+
+
+def test_a_spec_whose_executors_are_all_lost_is_given_up_at_the_deadline() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    record = started(of, RAN)
+    early = without_executors(of, record, 119, lost=lost(115))
+    assert early.step == Wait(until=NOW + timedelta(seconds=120))
+    verdict = without_executors(of, early.record, 121, lost=lost(120))
+    assert isinstance(verdict.step, StopDriver)
+    assert verdict.record.proving.rollback is not None
+    assert "Unrecognized VM option" in verdict.record.proving.rollback.why
+
+
+def test_a_spec_whose_executors_are_refused_is_given_up_at_the_deadline() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    refused = Refusal(message="exceeded quota: tight", since=NOW)
+    verdict = without_executors(of, started(of, RAN), 121, refused=refused)
+    assert isinstance(verdict.step, StopDriver)
+    assert verdict.record.proving.rollback is not None
+    assert "exceeded quota: tight" in verdict.record.proving.rollback.why
+
+
+def test_executors_that_are_only_slow_are_waited_for_and_those_of_a_good_spec_for_ever() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    slow = without_executors(of, started(of, RAN), 3600)
+    assert not isinstance(slow.step, StopDriver)
+    good = without_executors(OLD, started(OLD, RAN), 3600, lost=lost(3599))
+    assert not isinstance(good.step, StopDriver)
 
 
 def test_a_pod_that_the_cluster_refuses_is_given_up_at_the_deadline_and_not_by_count() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.manifests.pods import driver_pod, executor_template
+from sluice.manifests.pods import driver_pod, executor_pod, executor_template
 from tests.support.jobs import job, resource
 
 APPLICATION = resource()["spec"]["application"]
@@ -158,6 +158,30 @@ def test_a_cpu_limit_alone_lowers_the_request() -> None:
     made = driver_pod(job(application=application(driver={"cpuLimit": "250m"})), 1)
     resources = made["spec"]["containers"][0]["resources"]
     assert resources["requests"]["cpu"] == resources["limits"]["cpu"] == "250m"
+
+
+def test_an_executor_asks_for_what_spark_asks_for() -> None:
+    shape = {"memoryOverhead": "512Mi", "cpuRequest": "250m", "cpuLimit": "1500m"}
+    of = job(
+        application=application(
+            executor={**shape, "template": {"spec": {"containers": [SIDECAR]}}}
+        ),
+        executors={"min": 1, "max": 3, "memory": "768Mi"},
+    )
+    pod = executor_pod(of, 3)
+    assert (pod["metadata"]["namespace"], pod["metadata"]["name"]) == ("shop", "clicks-3-exec-0")
+    ours, beside = pod["spec"]["containers"]
+    assert ours["image"] == of.application.image
+    assert ours["resources"] == {
+        "requests": {"cpu": "250m", "memory": "1280Mi"},
+        "limits": {"cpu": "1500m", "memory": "1280Mi"},
+    }
+    assert beside == executor_template(of, 3)["spec"]["containers"][1]
+
+
+def test_without_a_limit_an_executor_may_use_all_cpu_there_is() -> None:
+    (container,) = executor_pod(job(), 3)["spec"]["containers"]
+    assert "cpu" not in container["resources"]["limits"]
 
 
 def test_stopping_has_its_deadline_and_ten_seconds_more() -> None:

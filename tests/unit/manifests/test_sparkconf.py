@@ -42,6 +42,12 @@ def test_users_change_defaults_and_not_what_the_operator_decides() -> None:
     assert settings["spark.dynamicAllocation.enabled"] == "false"
 
 
+def test_no_number_of_lost_executors_ends_a_driver() -> None:
+    settings = spark_settings(job(), 3)
+    assert int(settings["spark.executor.maxNumFailures"]) == 2**31 - 1
+    assert settings["spark.executor.failuresValidityInterval"] == "10m"
+
+
 def test_executors_of_each_incarnation_have_names_of_their_own() -> None:
     prefix = "spark.kubernetes.executor.podNamePrefix"
     assert spark_settings(job(), 3)[prefix] == "clicks-3"

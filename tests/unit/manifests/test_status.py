@@ -191,7 +191,7 @@ def test_what_is_remembered_reads_back_equal(record: Record, phase: Phase) -> No
 def test_each_field_of_a_status_is_in_the_schema(record: Record, phase: Phase) -> None:
     of = job()
     seen = Observed(driver=driver(of), report=report(query()))
-    told = status_of(of, replace(record, profiling=OUTLOOK), phase, seen)
+    told = status_of(of, replace(record, profiling=OUTLOOK), phase, seen, NOW)
     StreamJobStatus.model_validate(told, extra="forbid")
 
 
@@ -211,23 +211,23 @@ def test_a_kind_of_change_of_a_newer_operator_counts_as_none() -> None:
 
 
 def test_how_a_job_is_profiled_reads_back_equal() -> None:
-    told = status_of(job(), Record(profiling=OUTLOOK), Phase.RUNNING, Observed())
+    told = status_of(job(), Record(profiling=OUTLOOK), Phase.RUNNING, Observed(), NOW)
     assert read_record(told).profiling == OUTLOOK
 
 
 def test_what_is_attained_reads_back_as_it_was_told() -> None:
     of = job(slo={"objective": 0.99, "window": "1d"})
     account = Attained(share=0.9979, budget=Budget(allowed=14.4, bad=3), unknown=0.1)
-    first = status_of(of, Record(attained=account), Phase.RUNNING, Observed())
+    first = status_of(of, Record(attained=account), Phase.RUNNING, Observed(), NOW)
     assert first["slo"]["budgetLeft"] == 0.7917
     assert first["summary"]["slo"] == "99.79%/99%"
-    assert status_of(of, read_record(first), Phase.RUNNING, Observed()) == first
+    assert status_of(of, read_record(first), Phase.RUNNING, Observed(), NOW) == first
 
 
 @pytest.mark.parametrize("account", [None, NoData("no sample yet")])
 def test_what_is_not_known_to_be_attained_is_absent(account: NoData | None) -> None:
     of = job(slo={"objective": 0.99, "window": "1d"})
-    told = status_of(of, Record(attained=account), Phase.RUNNING, Observed())
+    told = status_of(of, Record(attained=account), Phase.RUNNING, Observed(), NOW)
     assert set(told["slo"]) == {"objective", "window"}
     assert told["summary"]["slo"] == "?/99%"
     assert read_record(told).attained is None
@@ -246,7 +246,7 @@ def test_two_queries_are_one_stream_whose_worst_latency_counts() -> None:
     )
     of = job()
     seen = Observed(driver=driver(of), report=report(one, other), executors_running=2)
-    told = status_of(of, Record(), Phase.RUNNING, seen)
+    told = status_of(of, Record(), Phase.RUNNING, seen, NOW)
     assert told["stream"] == {
         "arrivalRate": 110.5,
         "lagRows": 1240,
@@ -266,13 +266,13 @@ def test_a_query_that_has_ended_is_no_part_of_the_stream() -> None:
         name="backfill", active=False, backlog_rows=58_000.0, backlog=timedelta(minutes=31)
     )
     seen = Observed(driver=driver(job()), report=report(main, ended))
-    told = status_of(job(), Record(), Phase.RUNNING, seen)
+    told = status_of(job(), Record(), Phase.RUNNING, seen, NOW)
     assert told["stream"] == {"arrivalRate": 100.0, "lagRows": 7, "lagSeconds": 2.0}
     assert told["summary"]["lag"] == "7 (2.0s)"
 
 
 def test_a_number_that_is_not_known_is_absent() -> None:
-    told = status_of(job(), Record(), Phase.PENDING, Observed())
+    told = status_of(job(), Record(), Phase.PENDING, Observed(), NOW)
     assert "stream" not in told
     assert "driver" not in told
     assert told["summary"]["lag"] == told["summary"]["latency"] == ""
@@ -280,7 +280,7 @@ def test_a_number_that_is_not_known_is_absent() -> None:
 
 @pytest.mark.parametrize(("phase", "wanted"), [(Phase.RUNNING, 2), (Phase.SUSPENDED, 0)])
 def test_a_suspended_job_wants_no_executors(phase: Phase, wanted: int) -> None:
-    assert status_of(job(), Record(), phase, Observed())["executors"]["wanted"] == wanted
+    assert status_of(job(), Record(), phase, Observed(), NOW)["executors"]["wanted"] == wanted
 
 
 def test_times_are_told_in_utc() -> None:

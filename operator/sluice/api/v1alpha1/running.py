@@ -215,8 +215,8 @@ class Restart(Model):
     rollback_after: Duration = Field(
         "5m",
         description="When drivers of a changed spec failed twice in a row before they committed a batch, or when "
-        "their pod was refused or could not start for so long, the job goes back to the last spec that worked, until "
-        "the spec changes again. 0s: never.",
+        "their pod was refused or could not start for so long, or none of its executors stays, the job goes back to "
+        "the last spec that worked, until the spec changes again. 0s: never.",
     )
     lost_node: Literal["Wait", "Fence"] = Field(
         "Wait",

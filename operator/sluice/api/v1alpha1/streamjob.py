@@ -68,6 +68,10 @@ class ExecutorStatus(Model):
 
     wanted: int = Field(0, description="How many there should be.")
     running: int = Field(0, description="How many pods run.")
+    fault: str = Field(
+        "",
+        description="What keeps others from running, or has ended one in the last minutes, and what to do about it.",
+    )
 
 
 class FailureStatus(Model):

@@ -44,6 +44,11 @@ class MeasuredCluster:
         with self._instruments.requesting("create", resource.plural):
             return await self._cluster.create(resource, body)
 
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        """Find out whether an object would be created."""
+        with self._instruments.requesting("rehearse", resource.plural):
+            await self._cluster.rehearse(resource, body)
+
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:
         """Replace an object of the same resourceVersion."""
         with self._instruments.requesting("replace", resource.plural):
