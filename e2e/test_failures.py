@@ -172,6 +172,41 @@ def _fails_for(topic: str) -> Callable[[Json], bool]:
     return told
 
 
+def test_executors_that_a_quota_refuses_cost_no_driver_and_come_when_there_is_room(
+    job: Job, load: Load
+) -> None:
+    load.send(f"{job.name}-in", rate=200, records=1000)
+    before = job.wait_until_ready()["status"]["incarnation"]
+    with _quota_full(job):
+        job.cluster.kubectl("scale", "sj", job.name, "-n", job.namespace, "--replicas=3")
+        # By Spark's defaults the driver ends at the fourth refusal, of which there are two each second.
+        told = job.wait("why none come", lambda it: "exceeded quota" in _fault(it), seconds=60)
+        assert "Raise that ResourceQuota" in _fault(told)
+        load.send(f"{job.name}-in", rate=200, records=1000)
+    came = job.wait("executors", lambda it: it["status"]["executors"].get("running") == 3)
+    assert came["status"]["incarnation"] == before
+    job.wait("no fault", lambda it: not _fault(it))
+    account = load.check(job)
+    assert account["right"], account
+    assert account["input"]["records"] == 2000
+
+
+def _fault(resource: Mapping[str, Any]) -> str:
+    told: str = resource["status"]["executors"].get("fault", "")
+    return told
+
+
+@contextmanager
+def _quota_full(job: Job) -> Iterator[None]:
+    """The namespace may have the pods that it has and no other one, for the length of a block."""
+    name, pods = f"{job.name}-full", len(job.cluster.list("Pod", job.namespace))
+    job.cluster.kubectl("create", "quota", name, f"--hard=pods={pods}", "-n", job.namespace)
+    try:
+        yield
+    finally:
+        job.cluster.delete("ResourceQuota", job.namespace, name)
+
+
 def test_a_driver_that_the_cluster_cannot_make_just_now_is_told_of_and_made_when_it_can(
     job: Job, load: Load
 ) -> None:
