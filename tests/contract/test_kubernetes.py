@@ -130,6 +130,13 @@ async def test_a_refusal_is_told_in_the_servers_own_words() -> None:
     )
 
 
+async def test_a_field_that_older_definitions_lack_is_told_with_the_way_to_newer_ones() -> None:
+    lack = ".status.executors.fault: field not declared in schema"
+    told = str(await refusal(status(500, f"failed to create typed patch object: {lack}")))
+    assert lack in told
+    assert "kubectl apply --server-side --force-conflicts -f crds/" in told
+
+
 @pytest.mark.parametrize("code", [403, 409, 422, 500])
 async def test_no_answer_is_longer_than_a_status_may_hold(code: int) -> None:
     told = await refusal(status(code, "violates a policy and another one; " * 500))

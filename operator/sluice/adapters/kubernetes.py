@@ -51,6 +51,9 @@ _DENIED = "denied the request"
 _FORBIDDEN = "is forbidden: "
 """What other refusals have in them; with "user" after it, it is about who asks."""
 
+_UNDECLARED = "field not declared in schema"
+"""What it says of a field that its definitions of our kinds lack: Helm never upgrades those."""
+
 _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 """The parts of an object that say which one it is."""
 
@@ -246,6 +249,11 @@ def _error(method: str, path: str, code: int, body: bytes) -> Exception:
     status = _status(body)
     message = str(status.get("message", body[:500].decode(errors="replace")))[:_MOST_TOLD]
     told = f"{method} {path}: {code}: {message}"
+    if _UNDECLARED in message:
+        told += (
+            "; the CRDs of the cluster are older than this operator, bring them up to it: "
+            "kubectl apply --server-side --force-conflicts -f crds/"
+        )
     if _is_refused(code, told):
         return InvalidSpec([Problem(path.rpartition("/")[2], None, message)])
     if _is_declined(path, code, status):

@@ -96,6 +96,13 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
             f"{f' (spec.sources has {topics})' if topics else ''}; create it.",
         ),
         (
+            ("data may have been lost", "KAFKA_DATA_LOSS"),
+            f"spec.sources{f': of {topics}' if topics else ''}, offsets that the checkpoint goes on from are gone: "
+            "their records expired before they were read, or the topic was made anew. To go on with what is there, "
+            "set the source's option failOnDataLoss to false in the program; or begin anew with another "
+            "spec.checkpoint, which leaves this job's progress behind.",
+        ),
+        (
             ("No resolvable bootstrap urls", "Failed to create new KafkaAdminClient"),
             f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod; "
             "correct bootstrapServers.",

@@ -29,6 +29,10 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             "0/2 nodes: 2 Insufficient memory.",
             ["spec.application.driver", "1024 MiB", "add a node"],
         ),
+        (
+            "Some data may have been lost because they are not available in Kafka any more; either",
+            ["of clicks", "failOnDataLoss", "spec.checkpoint"],
+        ),
         ("ModuleNotFoundError: No module named 'x'", ["pythonPath"]),
         (
             "The executor exited with exit code 137(SIGKILL, possible container OOM).",
