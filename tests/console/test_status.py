@@ -89,6 +89,15 @@ def test_how_a_job_is_profiled_by_itself_is_on_its_page() -> None:
     )
 
 
+def test_what_keeps_executors_away_is_on_the_page() -> None:
+    short = resources.healthy()
+    why = "The cluster refuses pods of executors: exceeded quota: tight."
+    short["status"]["executors"] |= {"running": 1, "fault": why}
+    lines = [" ".join(line.split()) for line in text(sight(short)).splitlines()]
+    assert f"Fault {why}" in lines
+    assert not [line for line in text(SIGHTS["healthy"]).splitlines() if "Fault" in line]
+
+
 def test_what_prometheus_knew_is_not_taken_for_the_present() -> None:
     (line,) = (one for one in text(SIGHTS["suspended"]).splitlines() if "Processing" in one)
     assert line.split()[1] == "-"

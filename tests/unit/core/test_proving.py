@@ -20,7 +20,7 @@ from sluice.core.observations import (
 )
 from sluice.core.proving import Good, Proving, Rollback
 from sluice.core.record import Record
-from sluice.core.steps import StartDriver, StopDriver, Verdict, Wait
+from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
 from tests.support.jobs import NOW, driver, job, query, report
 from tests.unit.core.test_lifecycle import ended, look
 
@@ -204,12 +204,22 @@ def test_a_pod_of_a_spec_that_worked_is_waited_for_without_end() -> None:
     assert hindered(OLD, record, 86_400).step == Wait()
 
 
-def without_executors(of: StreamJob, record: Record, after: float, **seen: Any) -> Verdict:
-    """A look at a driver that runs and has no executor."""
+def without_executors(
+    of: StreamJob,
+    record: Record,
+    after: float,
+    *,
+    registered: int = 0,
+    target: int = 2,
+    **seen: Any,
+) -> Verdict:
+    """A look at a driver that runs and has no executor, or few."""
     pod = driver(of, incarnation=record.incarnation)
     told = report(
         query(batch_id=None, committed_at=None),
-        **{"incarnation": record.incarnation, "registered": 0, "target": 2},
+        incarnation=record.incarnation,
+        registered=registered,
+        target=target,
     )
     return look(of, record, Observed(driver=pod, report=told, **seen), after=after)
 
@@ -238,6 +248,18 @@ def test_a_spec_whose_executors_are_refused_is_given_up_at_the_deadline() -> Non
     assert isinstance(verdict.step, StopDriver)
     assert verdict.record.proving.rollback is not None
     assert "exceeded quota: tight" in verdict.record.proving.rollback.why
+
+
+def test_a_spec_of_which_one_executor_stays_is_not_given_up() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    verdict = without_executors(of, started(of, RAN), 121, registered=1, lost=lost(120))
+    assert not isinstance(verdict.step, StopDriver)
+
+
+def test_while_executors_are_lost_the_driver_is_told_another_number_as_ever() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    verdict = without_executors(of, started(of, RAN), 60, target=1, lost=lost(55))
+    assert isinstance(verdict.step, SetExecutors)
 
 
 def test_executors_that_are_only_slow_are_waited_for_and_those_of_a_good_spec_for_ever() -> None:

@@ -12,10 +12,10 @@ from sluice.core.conditions import Condition
 from sluice.core.deciding.decision import Decision
 from sluice.core.modelling.rescaling import Path
 from sluice.core.news import News, news
-from sluice.core.observations import AgentReport, ExecutorWork, Observed
+from sluice.core.observations import AgentReport, ExecutorWork, Observed, Refusal
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause
-from sluice.core.staffing import PATIENCE, ROOM_AGAIN, TELLINGS
+from sluice.core.staffing import PATIENCE, REFUSED, ROOM_AGAIN, TELLINGS
 from sluice.core.steps import SetExecutors, StopDriver, Verdict
 from tests.support.jobs import NOW, driver, job, report, work
 
@@ -39,6 +39,7 @@ class Case:
         self.seen = Observed()
         self.decided: Decided | None = None
         self.crowd = 0
+        self.refused: Refusal | None = None
         self.heard: list[News] = []
 
     def look(self, told: AgentReport | None, after: timedelta = timedelta(seconds=5)) -> Verdict:
@@ -46,7 +47,13 @@ class Case:
         self.now += after
         pod = driver(self.job, incarnation=self.incarnation, started=self.started)
         fresh = told and replace(told, at=self.now, incarnation=self.incarnation)
-        self.seen = Observed(driver=pod, report=fresh, decided=self.decided, crowd=self.crowd)
+        self.seen = Observed(
+            driver=pod,
+            report=fresh,
+            decided=self.decided,
+            crowd=self.crowd,
+            refused=self.refused,
+        )
         verdict = lifecycle.next_step(self.job, self.record, self.seen, holder=None, now=self.now)
         self.heard += news(self.record, verdict.record)
         self.record = verdict.record
@@ -306,6 +313,16 @@ def test_executors_that_were_there_once_are_not_given_up_when_they_are_lost() ->
     case = rescaled(AUTO)
     case.look(has((*WORKED, work("3"), work("4"))))
     case.look(has(WORKED), after=2 * PATIENCE)
+    assert case.record.room is None
+
+
+def test_executors_that_were_there_once_are_not_given_up_when_their_successors_are_refused() -> (
+    None
+):
+    case = rescaled(AUTO)
+    case.look(has((*WORKED, work("3"), work("4"))))
+    case.refused = Refusal(message="exceeded quota: tight", since=case.now)
+    case.look(has(WORKED), after=2 * REFUSED)
     assert case.record.room is None
 
 

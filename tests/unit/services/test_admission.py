@@ -79,6 +79,28 @@ async def test_a_quota_with_room_is_told_no_more_and_leaves_no_objects() -> None
 
 
 @in_virtual_time
+async def test_executors_that_are_lacking_anew_are_asked_about_anew() -> None:
+    async with world() as here:
+        here.cluster.refuse("rehearse", PODS, FULL)
+        await lacking(here)
+        await lives(here, SOON.total_seconds() + 5)
+        executors_run(here, 4)
+        await lives(here, 10)
+        here.fleet.lose_pod(here.cluster.remove(PODS, "shop", "clicks-1-exec-4"))
+        await lives(here, 10)
+        assert fault(here) is None, "what was known is of another lack"
+
+
+@in_virtual_time
+async def test_a_lack_is_looked_at_again_when_the_cluster_is_to_be_asked() -> None:
+    async with world() as here:
+        await lacking(here)
+        pause = await here.look()
+        assert pause is not None
+        assert pause <= SOON.total_seconds()
+
+
+@in_virtual_time
 async def test_what_is_known_stays_told_while_the_cluster_does_not_answer() -> None:
     async with world() as here:
         here.cluster.refuse("rehearse", PODS, FULL, ClusterUnavailable("no answer in time"))
