@@ -6,6 +6,7 @@ import json
 import shutil
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.cluster import host, machines, nodes
@@ -82,15 +83,46 @@ def load_into_all(
 
 
 def load(paths: Paths, node: Machine, archive: Path, content: str) -> bool:
-    """Load an archive into a node, unless the node has that content. Return whether it was loaded."""
-    mark = paths.machine(node) / "images" / content
-    if mark.exists():
+    """Load an archive into a node, unless its names mean that content there. Return whether it was loaded."""
+    loaded = Loaded(paths.machine(node) / "images")
+    if loaded.has(archive, content):
         return False
     importing = ["ctr", "-a", nodes.SOCKET, "-n", "k8s.io", "images", "import", str(archive)]
     run(machines.inside(paths, node, importing))
-    mark.parent.mkdir(exist_ok=True)
-    mark.write_text(f"{archive}\n")
+    loaded.note(archive, content)
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the names of images mean where they were loaded: the last archive that had them. Another checkout gives the
+    same names to what it has built, and this one again to what is there already.
+    """
+
+    folder: Path
+
+    def has(self, archive: Path, content: str) -> bool:
+        """Whether each name that an archive gives is of this content."""
+        return all(
+            mark.exists() and mark.read_text() == content for mark in self._marks(archive, content)
+        )
+
+    def note(self, archive: Path, content: str) -> None:
+        """The archive was loaded."""
+        self.folder.mkdir(exist_ok=True)
+        for mark in self._marks(archive, content):
+            mark.write_text(content)
+
+    def _marks(self, archive: Path, content: str) -> list[Path]:
+        return [self.folder / name.replace("/", "_") for name in names(archive) or [content]]
+
+
+def names(archive: Path) -> list[str]:
+    """The names that an archive in the form of `docker save` gives to its images."""
+    with tarfile.open(archive) as opened:
+        manifest = opened.extractfile("manifest.json")
+        assert manifest is not None
+        return [name for image in json.load(manifest) for name in image["RepoTags"] or ()]
 
 
 def digest(archive: Path) -> str:

@@ -111,17 +111,16 @@ def down(paths: Paths, runtime: str, progress: Progress) -> None:
 
 
 def load_images(paths: Paths, archives: list[Path], runtime: str, progress: Progress) -> None:
-    """Load each archive into all nodes, unless they have that content."""
-    kind = _find(paths, runtime, progress)
+    """Load each archive into all nodes, unless its names mean that content there."""
+    kind, loaded = _find(paths, runtime, progress), images.Loaded(paths.state / "images")
     for archive in archives:
-        mark = paths.state / "images" / images.digest(archive)
-        if mark.exists():
+        content = images.digest(archive)
+        if loaded.has(archive, content):
             progress.say(f"The nodes have {archive.name}")
             continue
         progress.say(f"Loading {archive.name} ...")
         kind.run("load", "image-archive", str(archive), "--name", KIND_NAME)
-        mark.parent.mkdir(exist_ok=True)
-        mark.write_text(f"{archive}\n")
+        loaded.note(archive, content)
 
 
 def change_node(name: str, action: str, runtime: str, progress: Progress) -> None:

@@ -9,13 +9,19 @@ from pathlib import Path
 from e2e.cluster import images
 
 
-def write(directory: Path, name: str = "archive.tar") -> Path:
+def write(
+    directory: Path,
+    file: str = "archive.tar",
+    *,
+    name: str = "localhost/one:1",
+    content: bytes = b"\x7fELF",
+) -> Path:
     program = directory / "busybox"
-    program.write_bytes(b"\x7fELF")
-    target = directory / name
+    program.write_bytes(content)
+    target = directory / file
     images.write_archive(
         target,
-        name="localhost/one:1",
+        name=name,
         program=program,
         command=("/busybox",),
         architecture="amd64",
@@ -51,6 +57,37 @@ def test_the_program_in_an_image_can_be_executed(tmp_path: Path) -> None:
 
     with tarfile.open(fileobj=layer) as opened:
         assert opened.getmember("busybox").mode & 0o111 == 0o111
+
+
+def note(loaded: images.Loaded, archive: Path) -> None:
+    loaded.note(archive, images.digest(archive))
+
+
+def has(loaded: images.Loaded, archive: Path) -> bool:
+    return loaded.has(archive, images.digest(archive))
+
+
+def test_an_archive_is_loaded_once_for_each_content_and_again_when_another_has_taken_its_name(
+    tmp_path: Path,
+) -> None:
+    loaded = images.Loaded(tmp_path / "images")
+    ours, theirs = write(tmp_path, "a.tar"), write(tmp_path, "b.tar", content=b"newer")
+    assert not has(loaded, ours)
+    note(loaded, ours)
+    assert has(loaded, ours)
+    assert not has(loaded, theirs)
+    note(loaded, theirs)
+    assert has(loaded, theirs)
+    assert not has(loaded, ours), "the name means the other one by now"
+
+
+def test_images_of_other_names_leave_it_loaded(tmp_path: Path) -> None:
+    loaded = images.Loaded(tmp_path / "images")
+    ours = write(tmp_path, "a.tar")
+    other = write(tmp_path, "b.tar", name="localhost/two:1", content=b"newer")
+    note(loaded, ours)
+    note(loaded, other)
+    assert has(loaded, ours)
 
 
 def test_the_same_content_has_the_same_digest(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from e2e.cluster.commands import Context
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.layout import Paths
 from e2e.cluster.progress import Progress
+from tests.cluster.test_images import write
 
 _PROGRAM = """#!/bin/sh
 /bin/cat > /dev/null
@@ -152,16 +153,17 @@ def test_what_pods_wrote_is_removed_by_root_in_a_node_before_the_node_goes(host:
 
 
 def test_the_nodes_are_given_an_image_once_and_a_new_cluster_again(host: Host) -> None:
-    archive = host.paths.cache / "spark.tar"
-    archive.parent.mkdir()
-    archive.write_bytes(b"an image")
+    host.paths.cache.mkdir()
+    archive, another = (
+        write(host.paths.cache, f"{name}.tar", content=name.encode()) for name in "ab"
+    )
     host.up()
 
     loads = [f"kind load image-archive {archive} --name sluice"]
     assert host.load(archive) == loads
     assert host.load(archive) == []
-    archive.write_bytes(b"another image")
-    assert host.load(archive) == loads
+    assert host.load(another) == [f"kind load image-archive {another} --name sluice"]
+    assert host.load(archive) == loads, "its name means the other one by now"
     host.down()
     host.up()
     assert host.load(archive) == loads
