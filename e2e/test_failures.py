@@ -136,11 +136,28 @@ def test_what_broke_the_program_or_its_executors_is_told(
     with running_program(cluster, namespace, name, program, sources=[]) as job:
 
         def told(resource: Mapping[str, Any]) -> bool:
-            message = resource.get("status", {}).get("failures", {}).get("message", "")
-            return all(part in message for part in parts)
+            return all(part in _failures(resource).get("message", "") for part in parts)
 
         failed = job.wait("the cause", told, seconds=120)
         assert "\tat " not in failed["status"]["failures"]["message"], "frames of Java"
+
+
+def test_executors_that_all_fail_end_the_driver_which_tells_how(
+    cluster: Cluster, namespace: str, operator: str
+) -> None:
+    application = {"sparkConf": {"spark.executor.extraJavaOptions": "-XX:ParallelGCThreads=many"}}
+    program = BEGINNING + "writing = writing.writeStream.format('noop')" + STARTING
+    with running_program(
+        *(cluster, namespace, "without-executors", program), application=application, sources=[]
+    ) as job:
+        failed = job.wait("the failure", lambda it: _failures(it).get("reason"), seconds=120)
+        assert _failures(failed)["reason"] == "ExecutorsFail"
+        assert "exit code 1" in _failures(failed)["message"]
+
+
+def _failures(resource: Mapping[str, Any]) -> Json:
+    found: Json = resource.get("status", {}).get("failures", {})
+    return found
 
 
 def test_tasks_that_fail_are_told_while_spark_does_them_again(

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from sluice.core import executorfaults, hints
 from sluice.core.application import RestartPolicy, StreamJob
 from sluice.core.observations import AgentReport, DriverPod, LostExecutor, Observed, QueryReport
-from sluice.core.proving import Rollback
+from sluice.core.proving import Rollback, has_worked
 from sluice.core.record import PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
 
@@ -25,6 +25,9 @@ JITTER = 0.25
 
 SOONEST, LATEST = timedelta(seconds=1), timedelta(minutes=1)
 """The shortest and the longest pause before a start that was put off is tried again."""
+
+MOST_LOST = 3
+"""Executors that may fail before a driver is ended for it, however few it wants."""
 
 AGENT_GRACE = timedelta(seconds=30)
 """How long a driver may show a failed query and no active one before it is replaced, since the last one ended: the
@@ -183,6 +186,30 @@ def has_died_inside(report: AgentReport, driver: DriverPod, now: datetime) -> bo
     is_over = any(word in _told(query) for query in failed for word in _LAST_WORDS)
     since = None if is_over else _idle_since(report)
     return now - (since or driver.started) > AGENT_GRACE
+
+
+def loses_its_executors(
+    job: StreamJob, driver: DriverPod, seen: Observed, now: datetime
+) -> Failure | None:
+    """What ends a driver that has committed nothing, and whose executors fail one after the other; None if it has, or
+    if one of them stays.
+
+    Others would follow for ever, a new pod every few seconds: they are `MOST_LOST` at least, and twice as many as are
+    wanted, which is where Spark would give up by default.
+    """
+    report, lost = seen.report, seen.lost
+    if report is None or lost is None or report.registered != 0 or has_worked(report):
+        return None
+    if lost.so_far <= max(MOST_LOST, 2 * (report.target or 0)):
+        return None
+    told = executorfaults.of_lost(job, lost).strip()
+    return Failure(
+        incarnation=driver.incarnation,
+        generation=job.generation,
+        reason="ExecutorsFail",
+        message=f"{lost.so_far} of its executors have failed and none stays; the last: {told.rstrip('.')}",
+        at=now,
+    )
 
 
 def _failed(report: AgentReport) -> list[QueryReport]:

@@ -297,6 +297,11 @@ def _running(
             failure = failures.why_queries_ended(job, report, driver, seen.lost)
             record = failures.counted(job, record, failure, driver.started, now)
         return _stop(record, driver, "its queries have ended")
+    losing = failures.loses_its_executors(job, driver, seen, now)
+    if losing is not None:
+        if not record.has_counted(driver.incarnation):
+            record = failures.counted(job, record, losing, driver.started, now)
+        return _stop(record, driver, "its executors fail one after the other")
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
         record = replace(record, failures=0)
     phase = _phase_of(driver, report)

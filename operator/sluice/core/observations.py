@@ -118,11 +118,15 @@ class WaitingExecutor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostExecutor:
-    """An executor pod that has ended although nobody had asked it to, and the driver that it worked for."""
+    """An executor pod that has ended although nobody had asked it to, and the driver that it worked for.
+
+    `so_far` of that driver's have ended like this, with this one: as many as this operator has seen.
+    """
 
     name: str
     driver_uid: str
     ended: Termination
+    so_far: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

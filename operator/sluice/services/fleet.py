@@ -160,10 +160,10 @@ class Fleet:
         if reading.role_of(pod) == names.DRIVER:
             self._see_driver(key, pod)
             return key
-        runs = reading.is_running(pod)
+        was_there, runs = self._had_executor(key, name), reading.is_running(pod)
         _note(self._executors, key, name, reading.executor_pod(pod) if runs else None)
         _note(self._waiting, key, name, reading.waiting_executor(pod))
-        self._note_loss(key, pod)
+        self._note_loss(key, pod, was_there=was_there)
         return key
 
     def lose_pod(self, pod: Mapping[str, Any]) -> JobKey | None:
@@ -175,9 +175,10 @@ class Fleet:
         name = pod["metadata"]["name"]
         _note(self._unplaced, key, name, None)
         if reading.role_of(pod) != names.DRIVER:
+            was_there = self._had_executor(key, name)
             _note(self._executors, key, name, None)
             _note(self._waiting, key, name, None)
-            self._note_loss(key, pod)
+            self._note_loss(key, pod, was_there=was_there)
             return key
         if "status" in pod:
             # The last that a watch tells of a pod may be the first that we see of its end.
@@ -256,10 +257,17 @@ class Fleet:
         if driver.is_proven_dead:
             self._ended[key] = (driver.owner_uid, driver.incarnation)
 
-    def _note_loss(self, key: JobKey, executor: Mapping[str, Any]) -> None:
-        lost = reading.lost_executor(executor)
-        if lost is not None:
-            self._lost[key] = lost
+    def _had_executor(self, key: JobKey, name: str) -> bool:
+        return name in self._executors.get(key, {}) or name in self._waiting.get(key, {})
+
+    def _note_loss(self, key: JobKey, executor: Mapping[str, Any], *, was_there: bool) -> None:
+        """Count an executor once, when it ends: much is told of its pod after that."""
+        lost, before = reading.lost_executor(executor), self._lost.get(key)
+        if lost is None:
+            return
+        if before is not None and before.driver_uid == lost.driver_uid:
+            lost = replace(lost, so_far=before.so_far + was_there)
+        self._lost[key] = lost
 
     def _adopt_orphan(self, key: JobKey, driver: DriverPod) -> None:
         """A driver whose job is gone still writes its checkpoint until it is gone, too."""

@@ -8,6 +8,7 @@ import pytest
 from sluice.core import lifecycle, reporting
 from sluice.core.conditions import Condition
 from sluice.core.observations import (
+    AgentReport,
     LostExecutor,
     Observed,
     PodPhase,
@@ -16,6 +17,7 @@ from sluice.core.observations import (
     Termination,
 )
 from sluice.core.record import Record
+from sluice.core.steps import StopDriver, Verdict
 from tests.support.jobs import NOW, driver, job, query, report
 
 JOB = job()
@@ -125,3 +127,35 @@ def test_executors_that_end_with_their_driver_explain_nothing() -> None:
     assert failure(over("ValueError: boom")) == "exit code 1: ValueError: boom"
     going = Observed(driver=driver(JOB, deleting=True), report=UNDER_WAY, lost=lost())
     assert "clicks-exec-3" not in told(Condition.SCALING_ACTIVE, going)
+
+
+NONE_THERE = replace(WITHOUT_BATCH, registered=0, target=1)
+
+
+def losing(count: int, at: AgentReport = NONE_THERE) -> Verdict:
+    """A look at a driver so many of whose executors have failed."""
+    last = replace(lost(1, message="Improperly specified VM option"), so_far=count)
+    seen = Observed(driver=driver(JOB), report=at, lost=last)
+    return lifecycle.next_step(JOB, STARTED, seen, holder=None, now=NOW)
+
+
+@pytest.mark.parametrize(("target", "most"), [(1, 3), (2, 4), (10, 20), (None, 3)])
+def test_a_driver_whose_executors_all_fail_is_ended_and_started_again_later(
+    target: int | None, most: int
+) -> None:
+    wanted = replace(NONE_THERE, target=target)
+    assert not isinstance(losing(most, wanted).step, StopDriver)
+    verdict = losing(most + 1, wanted)
+    assert isinstance(verdict.step, StopDriver)
+    failed = verdict.record.last_failure
+    assert failed is not None
+    assert failed.reason == "ExecutorsFail"
+    assert f"{most + 1} of its executors have failed" in failed.message
+    assert "Improperly specified VM option" in failed.message
+    assert verdict.record.failures == 1
+    assert verdict.record.next_start is not None
+
+
+def test_a_driver_with_an_executor_or_a_batch_goes_on_however_many_were_lost() -> None:
+    assert not isinstance(losing(99, replace(NONE_THERE, registered=1)).step, StopDriver)
+    assert not isinstance(losing(99, replace(UNDER_WAY, registered=0)).step, StopDriver)

@@ -324,3 +324,24 @@ def test_executors_that_return_or_were_told_to_go_are_not_lost() -> None:
     fleet.see_pod(leaving(2, exit_code=143, asked=timedelta(0)))
     fleet.see_pod(ended_executor(3, of="pod-0"))
     assert fleet.lost(KEY) is None
+
+
+def test_each_executor_that_is_lost_counts_once_and_those_of_each_driver_by_themselves() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod())
+    for number in (1, 2):
+        fleet.see_pod(executor(number))
+    for number in (1, 2, 1):
+        fleet.see_pod(ended_executor(number))
+    fleet.lose_pod(ended_executor(2))
+    fleet.see_pod(executor(3))
+    fleet.lose_pod(ended_executor(3))
+    lost = fleet.lost(KEY)
+    assert lost is not None
+    assert lost.so_far == 3
+    fleet.see_pod(driver_pod(uid="pod-2"))
+    fleet.see_pod(executor(4))
+    fleet.see_pod(ended_executor(4, of="pod-2"))
+    lost = fleet.lost(KEY)
+    assert lost is not None
+    assert lost.so_far == 1
