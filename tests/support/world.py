@@ -113,6 +113,12 @@ class World:
         """The driver's container starts now."""
         return self.drive(lambda pod: pods.running(pod, since=self.clock.now()), name)
 
+    def executors_run(self, count: int, name: str = "clicks") -> None:
+        """So many pods of executors run."""
+        for number in range(1, count + 1):
+            pod = pods.executor(name, f"{name}-1-exec-{number}")
+            self.fleet.see_pod(self.cluster.put(PODS, pod))
+
     def ends(self, name: str = "clicks", **how: Any) -> Json:
         """The driver ends now."""
         return self.drive(lambda pod: pods.failed(pod, at=self.clock.now(), **how), name)

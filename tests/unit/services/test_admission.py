@@ -20,17 +20,9 @@ QUOTA = 'pods "clicks-1-exec-0" is forbidden: exceeded quota: tight, requested: 
 FULL = InvalidSpec([Problem("pods", None, QUOTA)])
 
 
-def executors_run(here: World, count: int) -> None:
-    """So many pods of executors run."""
-    for number in range(1, count + 1):
-        here.fleet.see_pod(
-            here.cluster.put(PODS, pods.executor("clicks", f"clicks-1-exec-{number}"))
-        )
-
-
 async def lacking(here: World) -> None:
     """A driver wants four executors since now, and has two."""
-    executors_run(here, 2)
+    here.executors_run(2)
     await rescaled(here)
     await here.answers(has(*OLD, target=4))
     await here.look()
@@ -61,7 +53,7 @@ async def test_it_is_asked_now_and_then_and_only_while_pods_are_lacking() -> Non
         here.cluster.refuse("rehearse", PODS, FULL, AssertionError("asked again too soon"))
         await lacking(here)
         await lives(here, (SOON + AGAIN).total_seconds() - 5)
-        executors_run(here, 4)
+        here.executors_run(4)
         await lives(here, 120)
         assert fault(here) is None
 
@@ -84,7 +76,7 @@ async def test_executors_that_are_lacking_anew_are_asked_about_anew() -> None:
         here.cluster.refuse("rehearse", PODS, FULL)
         await lacking(here)
         await lives(here, SOON.total_seconds() + 5)
-        executors_run(here, 4)
+        here.executors_run(4)
         await lives(here, 10)
         here.fleet.lose_pod(here.cluster.remove(PODS, "shop", "clicks-1-exec-4"))
         await lives(here, 10)
@@ -113,7 +105,7 @@ async def test_what_is_known_stays_told_while_the_cluster_does_not_answer() -> N
 async def test_executors_that_wait_for_a_node_are_not_refused() -> None:
     async with world() as here:
         here.cluster.refuse("rehearse", PODS, AssertionError("there are pods"))
-        executors_run(here, 2)
+        here.executors_run(2)
         for number in (3, 4):
             pod = {
                 **pods.executor("clicks", f"clicks-1-exec-{number}"),
@@ -130,7 +122,7 @@ async def test_a_choice_that_is_refused_is_taken_back_and_not_made_again_for_a_w
     async with world(metrics=Scraping) as here:
         crowded = Case(here, Stream(arriving=3500))
         await crowded.starts(scaling=SCALING)
-        executors_run(here, 2)
+        here.executors_run(2)
         here.cluster.refuse("rehearse", PODS, *[FULL] * 99)
         targets = here.agents.targets
 

@@ -330,6 +330,10 @@ async def test_a_paused_operator_tells_of_a_failed_driver_and_leaves_everything_
 async def test_nothing_is_written_when_nothing_has_changed() -> None:
     async with world() as here:
         await started(here)
+        here.executors_run(2)
+        await asyncio.sleep(10)
+        await here.look()
+        here.cluster.calls.clear()
         for _ in range(5):
             await asyncio.sleep(60)
             assert await here.look() == RESYNC
