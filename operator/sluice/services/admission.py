@@ -1,12 +1,12 @@
 """Whether the cluster would make the executors that a driver lacks. Spark is told, and tells nobody but its log."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import Observed, Refusal
-from sluice.errors import ClusterUnavailable, InvalidSpec
+from sluice.errors import InvalidSpec, SluiceError
 from sluice.manifests.pods import executor_pod
 from sluice.ports import PODS, Clock, Cluster
 
@@ -21,9 +21,8 @@ AGAIN = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class _Lack:
-    """Executors without a pod: since when, when to ask what hinders them, and what was answered last."""
+    """Executors without a pod: when to ask what hinders them, and what was answered last."""
 
-    since: datetime
     next_at: datetime
     refused: Refusal | None = None
 
@@ -50,10 +49,10 @@ class Admission:
             self.forget(job.key)
             return None, None
         now = self._clock.now()
-        lack = self._lacks.get(job.key) or _Lack(since=now, next_at=now + SOON)
+        lack = self._lacks.get(job.key) or _Lack(now + SOON)
         if now >= lack.next_at:
             refused = await self._refusal(job, seen, lack.refused)
-            lack = replace(lack, next_at=now + AGAIN, refused=refused)
+            lack = _Lack(now + AGAIN, refused)
         self._lacks[job.key] = lack
         return lack.refused, (lack.next_at - now).total_seconds()
 
@@ -67,7 +66,7 @@ class Admission:
             message = "; ".join(problem.remedy for problem in error.problems)
             since = before.since if before is not None else self._clock.now()
             return Refusal(message=message, since=since)
-        except ClusterUnavailable as error:
+        except SluiceError as error:
             log.info("cannot ask what keeps executors of %s from being made: %s", job.key, error)
             return before
         return None
