@@ -196,7 +196,7 @@ def test_executors_that_a_quota_refuses_cost_no_driver_and_come_when_there_is_ro
     before = job.wait_until_ready()["status"]["incarnation"]
     with _quota_full(job):
         job.cluster.kubectl("scale", "sj", job.name, "-n", job.namespace, "--replicas=3")
-        # By Spark's defaults the driver ends at the fourth refusal, of which there are two each second.
+        # By Spark's defaults the driver ends at the fourth refusal, and one comes each second at least.
         told = job.wait("why none come", lambda it: "exceeded quota" in _fault(it), seconds=60)
         assert "Raise that ResourceQuota" in _fault(told)
         load.send(f"{job.name}-in", rate=200, records=1000)
