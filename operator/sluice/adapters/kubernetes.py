@@ -10,6 +10,7 @@ from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
 from sluice.adapters.credentials import Credentials
 from sluice.adapters.http import NO_ANSWER, is_success, why
+from sluice.core.hints import APPLY_CRDS
 from sluice.errors import (
     ClusterUnavailable,
     Conflict,
@@ -52,7 +53,7 @@ _FORBIDDEN = "is forbidden: "
 """What other refusals have in them; with "user" after it, it is about who asks."""
 
 _UNDECLARED = "field not declared in schema"
-"""What it says of a field that its definitions of our kinds lack: Helm never upgrades those."""
+"""What it says of a field that its definitions of our kinds lack."""
 
 _IDENTITY = frozenset(("apiVersion", "kind", "metadata"))
 """The parts of an object that say which one it is."""
@@ -250,10 +251,7 @@ def _error(method: str, path: str, code: int, body: bytes) -> Exception:
     message = str(status.get("message", body[:500].decode(errors="replace")))[:_MOST_TOLD]
     told = f"{method} {path}: {code}: {message}"
     if _UNDECLARED in message:
-        told += (
-            "; the CRDs of the cluster are older than this operator, bring them up to it: "
-            "kubectl apply --server-side --force-conflicts -f crds/"
-        )
+        told += f"; the CRDs of the cluster are older than this operator, bring them up to it: {APPLY_CRDS}"
     if _is_refused(code, told):
         return InvalidSpec([Problem(path.rpartition("/")[2], None, message)])
     if _is_declined(path, code, status):

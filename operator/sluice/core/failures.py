@@ -74,7 +74,8 @@ def _tried(job: StreamJob, record: Record, failure: Failure, now: datetime) -> R
 
 def hindrance(job: StreamJob, driver: DriverPod, seen: Observed, now: datetime) -> Failure | None:
     """What keeps a driver from starting, or one that runs from having any executor; None if nothing is known to."""
-    what = _hindered_executors(job, seen, now) if driver.is_up else _hindered_pod(driver)
+    is_started = driver.started is not None
+    what = _hindered_executors(job, seen, now) if is_started else _hindered_pod(driver)
     if not what:
         return None
     return Failure(
@@ -87,7 +88,7 @@ def hindrance(job: StreamJob, driver: DriverPod, seen: Observed, now: datetime) 
 
 
 def _hindered_pod(driver: DriverPod) -> str:
-    if driver.started is not None or driver.obstacle is None:
+    if driver.obstacle is None:
         return ""
     reason, message = driver.obstacle
     return f"its pod cannot start: {reason}: {message.rstrip('.')}"
@@ -194,8 +195,8 @@ def loses_its_executors(
     """What ends a driver that has committed nothing, and whose executors fail one after the other; None if it has, or
     if one of them stays.
 
-    Others would follow for ever, a new pod every few seconds: they are `MOST_LOST` at least, and twice as many as are
-    wanted, which is where Spark would give up by default.
+    Others would follow for ever, a new pod every few seconds. More than `MOST_LOST` have failed, and than twice as many
+    as are wanted: there Spark would give up by default.
     """
     report, lost = seen.report, seen.lost
     if report is None or lost is None or report.registered != 0 or has_worked(report):

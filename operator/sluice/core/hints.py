@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from sluice.core.application import PodShape, StreamJob
 from sluice.core.quantities import format_cpu, mebibytes
 
+APPLY_CRDS = "kubectl apply --server-side --force-conflicts -f crds/"
+"""What brings the definitions of our kinds up to this operator: Helm never upgrades them."""
+
 Known = tuple[tuple[str, ...], str]
 """Fragments of what is told, one of which must be in it, and the advice for it."""
 

@@ -36,7 +36,7 @@ from sluice.core.conditions import Condition, DriverThere
 from sluice.core.drilling import answering
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
 from sluice.core.proving import has_worked
-from sluice.core.record import Phase, Record
+from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause
 from sluice.core.resizing import Resize
 from sluice.core.steps import (
@@ -283,9 +283,7 @@ def _on_trial(
     if now < due:
         verdict = _running(job, record, driver, seen, now)
         return replace(verdict, step=Wait(until=due)) if verdict.step == WAIT else verdict
-    if not record.has_counted(driver.incarnation):
-        record = failures.counted(job, record, hindrance, None, now)
-    return _stop(record, driver, "it cannot start, or its executors cannot")
+    return _failed(job, record, driver, hindrance, "it cannot start, or its executors cannot", now)
 
 
 def _running(
@@ -293,15 +291,11 @@ def _running(
 ) -> Verdict:
     report = seen.report
     if report is not None and failures.has_died_inside(report, driver, now):
-        if not record.has_counted(driver.incarnation):
-            failure = failures.why_queries_ended(job, report, driver, seen.lost)
-            record = failures.counted(job, record, failure, driver.started, now)
-        return _stop(record, driver, "its queries have ended")
+        failure = failures.why_queries_ended(job, report, driver, seen.lost)
+        return _failed(job, record, driver, failure, "its queries have ended", now)
     losing = failures.loses_its_executors(job, driver, seen, now)
     if losing is not None:
-        if not record.has_counted(driver.incarnation):
-            record = failures.counted(job, record, losing, driver.started, now)
-        return _stop(record, driver, "its executors fail one after the other")
+        return _failed(job, record, driver, losing, "its executors fail one after the other", now)
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
         record = replace(record, failures=0)
     phase = _phase_of(driver, report)
@@ -311,6 +305,15 @@ def _running(
     if seen.leaving and report is not None and report.phase == "running":
         return Verdict(step=ReplaceExecutors(ids=seen.leaving), record=record, phase=phase)
     return Verdict(step=_resize(record.resize, seen) or WAIT, record=record, phase=phase)
+
+
+def _failed(
+    job: StreamJob, record: Record, driver: DriverPod, failure: Failure, why: str, now: datetime
+) -> Verdict:
+    """Stop a driver that has not ended and is no use any more; its failure counts once."""
+    if not record.has_counted(driver.incarnation):
+        record = failures.counted(job, record, failure, driver.started, now)
+    return _stop(record, driver, why)
 
 
 def _resize(resize: Resize | None, seen: Observed) -> ResizeExecutors | None:

@@ -1,6 +1,5 @@
 """Executors that Spark wants and that the cluster refuses: why is asked, told with its remedy, and adapted to."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +25,14 @@ async def lacking(here: World) -> None:
     await rescaled(here)
     await here.answers(has(*OLD, target=4))
     await here.look()
+
+
+async def refused(here: World) -> None:
+    """The same, and the cluster has refused more once, which is told."""
+    here.cluster.refuse("rehearse", PODS, FULL)
+    await lacking(here)
+    await lives(here, SOON.total_seconds() + 5)
+    assert fault(here) is not None
 
 
 def fault(here: World) -> str | None:
@@ -61,10 +68,7 @@ async def test_it_is_asked_now_and_then_and_only_while_pods_are_lacking() -> Non
 @in_virtual_time
 async def test_a_quota_with_room_is_told_no_more_and_leaves_no_objects() -> None:
     async with world() as here:
-        here.cluster.refuse("rehearse", PODS, FULL)
-        await lacking(here)
-        await lives(here, SOON.total_seconds() + 5)
-        assert fault(here) is not None
+        await refused(here)
         await lives(here, AGAIN.total_seconds() + 10)
         assert fault(here) is None
         assert not [write for write in here.cluster.writes if "exec-0" in write]
@@ -73,9 +77,7 @@ async def test_a_quota_with_room_is_told_no_more_and_leaves_no_objects() -> None
 @in_virtual_time
 async def test_executors_that_are_lacking_anew_are_asked_about_anew() -> None:
     async with world() as here:
-        here.cluster.refuse("rehearse", PODS, FULL)
-        await lacking(here)
-        await lives(here, SOON.total_seconds() + 5)
+        await refused(here)
         here.executors_run(4)
         await lives(here, 10)
         here.fleet.lose_pod(here.cluster.remove(PODS, "shop", "clicks-1-exec-4"))
@@ -126,24 +128,17 @@ async def test_a_choice_that_is_refused_is_taken_back_and_not_made_again_for_a_w
         here.cluster.refuse("rehearse", PODS, *[FULL] * 99)
         targets = here.agents.targets
 
-        async def lives_with_two(time: timedelta) -> None:
-            for _ in range(int(time.total_seconds() / 5)):
-                await here.measuring.ask(crowded.metrics)
-                await asyncio.sleep(5)
-                await here.look()
-                crowded.stream.target = targets[-1] if targets else None
-
         while not targets or targets[-1] < 4:
-            await lives_with_two(timedelta(seconds=5))
-        await lives_with_two(SOON + REFUSED - timedelta(seconds=10))
+            await crowded.lives_without_room(timedelta(seconds=5))
+        await crowded.lives_without_room(SOON + REFUSED - timedelta(seconds=10))
         assert targets[-1] >= 4
-        await lives_with_two(timedelta(seconds=40))
+        await crowded.lives_without_room(timedelta(seconds=40))
         assert targets[-1] == 2
         (event,) = warnings(here.cluster)
         assert event["reason"] == "ExecutorsNotCome"
         assert f"the cluster had refused more for 60 s: {QUOTA}" in event["message"]
         told = len(targets)
-        await lives_with_two(ROOM_AGAIN - timedelta(seconds=300))
+        await crowded.lives_without_room(ROOM_AGAIN - timedelta(seconds=300))
         assert len(targets) == told
         assert "No more than 2 executors came" in scaling(here)
         assert "delete pods/clicks-driver" not in here.cluster.writes

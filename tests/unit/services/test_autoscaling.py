@@ -75,6 +75,15 @@ class Case:
             if self.here.agents.targets:
                 self.stream.executors = self.here.agents.targets[-1]
 
+    async def lives_without_room(self, time: timedelta) -> None:
+        """So much time goes by; the driver takes every number, and no executor comes."""
+        targets = self.here.agents.targets
+        for _ in range(int(time.total_seconds() / 5)):
+            await self.here.measuring.ask(self.metrics)
+            await asyncio.sleep(5)
+            await self.here.look()
+            self.stream.target = targets[-1] if targets else None
+
     @property
     def status(self) -> Mapping[str, Any]:
         """The job's status as it is stored."""

@@ -135,27 +135,19 @@ async def test_what_has_no_room_is_taken_back_and_not_chosen_again_for_a_while()
         await crowded.starts(scaling=SCALING)
         targets = here.agents.targets
 
-        async def lives_with_room_for_two(time: timedelta) -> None:
-            """The driver takes every number, and the cluster has room for two executors."""
-            for _ in range(int(time.total_seconds() / 5)):
-                await here.measuring.ask(crowded.metrics)
-                await asyncio.sleep(5)
-                await here.look()
-                crowded.stream.target = targets[-1] if targets else None
-
-        await lives_with_room_for_two(timedelta(seconds=200))
+        await crowded.lives_without_room(timedelta(seconds=200))
         assert targets[-1] >= 4
-        await lives_with_room_for_two(PATIENCE)
+        await crowded.lives_without_room(PATIENCE)
         assert targets[-1] == 2
         assert crowded.status["chosen"]["executors"] == 2
         (event,) = warnings(here.cluster)
         assert event["reason"] == "ExecutorsNotCome"
         told = len(targets)
-        await lives_with_room_for_two(ROOM_AGAIN - timedelta(seconds=300))
+        await crowded.lives_without_room(ROOM_AGAIN - timedelta(seconds=300))
         assert len(targets) == told
         assert "2 of these are allowed" in crowded.status["decision"]["reason"]
         assert "No more than 2 executors came" in scaling(here)
-        await lives_with_room_for_two(timedelta(seconds=600))
+        await crowded.lives_without_room(timedelta(seconds=600))
         assert targets[told] >= 4, "there may be room by now"
         assert "delete pods/clicks-driver" not in here.cluster.writes
 

@@ -10,12 +10,13 @@ from sluice.api import crds
 from sluice.console import words
 from sluice.console.doctor.checks import Check, bad, fine, odd
 from sluice.console.installation import Installation
+from sluice.core.hints import APPLY_CRDS
 
 LEASE = "sluice-operator"
 """The name of each operator's Lease, in its own namespace."""
 
 _CRD = "CRD"
-_APPLY = "kubectl apply --server-side --force-conflicts -f crds/ (Helm never upgrades CRDs)"
+_APPLY = f"{APPLY_CRDS} (Helm never upgrades CRDs)"
 
 
 def crd_check(found: Mapping[str, Any] | None) -> Check:
