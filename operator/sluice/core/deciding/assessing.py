@@ -7,7 +7,7 @@ yet, is replaced by what follows from the batches alone.
 
 from dataclasses import dataclass, replace
 
-from sluice.core.deciding.latencies import times
+from sluice.core.deciding.latencies import as_of
 from sluice.core.deciding.outlook import moved
 from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.latency import LatencyCurve
@@ -109,10 +109,8 @@ class Goals:
 def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> Assessment:
     """Try a candidate of a capacity, of which so much is sure."""
     used, batching = _share(trial.peak, surely), trial.batching
+    latency, is_overload = _latency(trial, executors, used, surely)
     trial = replace(trial, batching=batching.on(executors))
-    latency, is_overload = _latency(trial, used, surely)
-    if not isinstance(trial.curve, NoData):
-        latency *= times(batching, executors, used)
     outage = Outage(downtime=trial.downtime, interval=trial.interval)
     return Assessment(
         executors=executors,
@@ -142,13 +140,14 @@ def _share_of(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 0.0
 
 
-def _latency(trial: Trial, used: float, surely: float) -> tuple[float, bool]:
-    if not isinstance(trial.curve, NoData):
-        latency = trial.curve.at(used)
-        return latency.seconds.value, latency.is_overload and used >= OVERLOADED_FROM
+def _latency(trial: Trial, executors: int, used: float, surely: float) -> tuple[float, bool]:
+    curve, batching = trial.curve, trial.batching
+    if not isinstance(curve, NoData):
+        is_overload = used >= OVERLOADED_FROM and curve.at(used).is_overload
+        return as_of(curve, batching, executors).at(used).seconds.value, is_overload
     # A record waits for the batch that runs, or for the trigger, and then for its own batch.
-    batch = pace(trial.batching, surely).ordinary(trial.peak)
-    return max(trial.batching.period, batch) + batch, used >= 1
+    batch = pace(batching.on(executors), surely).ordinary(trial.peak)
+    return max(batching.period, batch) + batch, used >= 1
 
 
 def moments(load: Load, horizon: float) -> tuple[Load, ...]:

@@ -8,8 +8,10 @@ The utilisation tells all of them where batches take the same on top of their ro
 executors share a part of that, a latency is as much longer with few of them as batches are, at the same utilisation.
 """
 
+import math
 from bisect import insort
 from dataclasses import replace
+from itertools import accumulate
 
 from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.capacity import Capacity
@@ -26,13 +28,28 @@ UNEXPLAINED = 2.0
 def explained_curve(
     model: LatencyModel, capacity: Capacity, batching: Batching
 ) -> LatencyCurve | NoData:
-    """The latency at any utilisation of one executor, from what load explains; `times` is that of others."""
+    """The latency at any utilisation of one executor, from what load explains; `as_of` has that of others."""
     alike = LatencyModel(
         observed=tuple(
             _as_of_one(point, capacity, batching) for point in (*model.profiled, *model.observed)
         )
     )
     return LatencyModel(observed=explained(alike, capacity)).fitted(capacity)
+
+
+def as_of(curve: LatencyCurve, batching: Batching, executors: int) -> LatencyCurve:
+    """That of so many executors.
+
+    The more is used, the more of a batch they may share: then what noise made too long at a low utilisation would seem
+    to fall. It does not.
+    """
+    if not batching.shared:
+        return curve
+    logs = (
+        log + math.log(times(batching, executors, used))
+        for used, log in zip(curve.utilisations, curve.logs, strict=True)
+    )
+    return replace(curve, logs=tuple(accumulate(logs, max)))
 
 
 def times(batching: Batching, executors: int, used: float) -> float:

@@ -113,6 +113,29 @@ def test_a_latency_that_was_seen_with_few_executors_is_shorter_with_more_that_sh
     assert [one.latency for one in found] == pytest.approx([42.0, 22.0, 12.0], rel=0.02)
 
 
+def test_of_what_executors_share_latency_never_falls_with_the_load() -> None:
+    # Of one executor, latency grows with the utilisation; of many, the trigger hides that: noise looks like a fall.
+    batching = Batching(overhead=0.0, shared=90.0, period=10.0)
+    seen = LatencyModel(
+        observed=tuple(
+            LatencyPoint(executors=10, rate=rate, seconds=20.0)
+            for rate in (160.0, 60_000.0, 120_000.0)
+        )
+    )
+    curve = explained_curve(seen, CAPACITY, batching)
+    found = [
+        assess(
+            trial(constant_load(rate), batching=batching, curve=curve),
+            30,
+            capacity=480_000.0,
+            surely=480_000.0,
+        ).latency
+        for rate in (0.0, 1e5, 2e5, 3e5, 4e5)
+    ]
+    assert found == sorted(found)
+    assert found[0] < 20.0
+
+
 def test_a_job_that_is_hardly_used_is_not_overloaded() -> None:
     points = tuple(
         LatencyPoint(executors=1, rate=rate, seconds=seconds)

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sluice.core.deciding.deciding import decide
@@ -216,12 +216,27 @@ def profiled(draw: st.DrawFn) -> Situation:
     )
 
 
+SHARED = steady(
+    1.0,
+    1,
+    running=0,
+    bounds=Bounds(smallest=1, largest=24),
+    forecast=MISSING,
+    targets=Targets(latency=1.0),
+    batching=Batching(shared=5.0),
+    uptime=1e6,
+    live=False,
+)
+"""Ten executors keep this bound to the second: twice the load must not round the other way."""
+
+
 @pytest.mark.parametrize(
     "policy",
     [Sluice(), Sluice(objective=0.999), Phoebe(), Phoebe(hysteresis=0)],
     ids=["sluice", "strict", "phoebe", "as printed"],
 )
 @given(situation=profiled(), factor=st.floats(1, 20))
+@example(situation=SHARED, factor=2.0)
 @settings(max_examples=100, deadline=None)
 def test_more_load_never_means_fewer_executors(
     policy: Policy, situation: Situation, factor: float
