@@ -311,13 +311,28 @@ def test_clocks_that_differ_by_more_than_a_sample_are_told(
 def test_each_job_that_is_not_well_is_told_up_to_twenty(
     bodies: list[Json], verdicts: list[Verdict]
 ) -> None:
-    made = list(working.jobs_checks([Job(body) for body in bodies]))
+    made = list(working.jobs_checks([Job(body) for body in bodies], [OPERATOR]))
     assert [one.verdict for one in made] == verdicts
 
 
 def test_a_jobs_trouble_leads_to_its_page() -> None:
-    (check,) = working.jobs_checks([Job(resources.failing())])
+    (check,) = working.jobs_checks([Job(resources.failing())], [])
     assert "DATA_SOURCE_NOT_FOUND" in check.found
+    assert check.remedy == "kubectl sluice status clicks -n shop"
+
+
+@pytest.mark.parametrize("body", [resources.brand_new(), resources.healthy()])
+def test_a_job_that_no_operator_looks_after_is_told_with_what_makes_one(body: Json) -> None:
+    elsewhere = replace(OPERATOR, namespaces=("billing", "stock"))
+    (check,) = working.jobs_checks([Job(body)], [elsewhere, elsewhere])
+    assert check.verdict is Verdict.BAD
+    assert check.found == "shop/clicks: no operator looks after the namespace shop"
+    assert check.remedy == "Add shop to watchNamespaces in the chart of one of them"
+
+
+def test_an_operator_of_the_whole_cluster_looks_after_each_job() -> None:
+    everywhere = replace(OPERATOR, namespaces=())
+    (check,) = working.jobs_checks([Job(resources.brand_new())], [everywhere])
     assert check.remedy == "kubectl sluice status clicks -n shop"
 
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from sluice.console.clocks import Reading
 from sluice.console.doctor.checks import Check, bad, fine, odd, unknown
+from sluice.console.installation import Installation
 from sluice.console.job import Job
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase
@@ -28,19 +29,36 @@ def clock_check(subject: str, whose: str, reading: Reading | None) -> Check:
     return odd(subject, told, "Set both by NTP; ages and curves are wrong by as much")
 
 
-def jobs_checks(jobs: Sequence[Job]) -> Iterator[Check]:
-    """Each job that is not well, with the reason; the others in one line."""
-    troubled = [job for job in jobs if not job.is_fine]
+def jobs_checks(jobs: Sequence[Job], operators: Sequence[Installation]) -> Iterator[Check]:
+    """Each job that is not well, with the reason; the others in one line.
+
+    `operators` are all of the cluster; empty if they are not known.
+    """
+    troubled = [job for job in jobs if not job.is_fine or _is_orphan(job, operators)]
     if len(troubled) < len(jobs):
         well = len(jobs) - len(troubled)
         yield fine("Jobs", f"{well} of {len(jobs)} are Ready, or suspended on purpose")
     elif not jobs:
         yield unknown("Jobs", "there are none")
     for job in troubled[:_MOST_JOBS]:
-        told = f"{job.namespace}/{job.name} is {job.phase}: {job.why}"
-        verdict = odd if job.phase in _ON_THE_WAY else bad
-        yield verdict("Job", told, f"kubectl sluice status {job.name} -n {job.namespace}")
+        yield _orphan(job) if _is_orphan(job, operators) else _troubled(job)
     if len(troubled) > _MOST_JOBS:
         yield bad(
             "Job", f"{len(troubled) - _MOST_JOBS} more are not Ready", "kubectl sluice top -A"
         )
+
+
+def _is_orphan(job: Job, operators: Sequence[Installation]) -> bool:
+    """Whether there are operators, and none of them looks after this job."""
+    return bool(operators) and not any(one.looks_after(job.namespace) for one in operators)
+
+
+def _orphan(job: Job) -> Check:
+    told = f"{job.namespace}/{job.name}: no operator looks after the namespace {job.namespace}"
+    return bad("Job", told, f"Add {job.namespace} to watchNamespaces in the chart of one of them")
+
+
+def _troubled(job: Job) -> Check:
+    told = f"{job.namespace}/{job.name} is {job.phase}: {job.why}"
+    verdict = odd if job.phase in _ON_THE_WAY else bad
+    return verdict("Job", told, f"kubectl sluice status {job.name} -n {job.namespace}")
