@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from sluice.console.job import Job
+from sluice.console.queries import Query
 from sluice.console.sight import Event, Lately, Sight
 from sluice.console.trends import POINTS, Trend
 from tests.support.jobs import NOW, resource
@@ -189,6 +190,19 @@ def lately() -> Lately:
         },
         burn_rate=0.2,
     )
+
+
+QUERIES = (
+    Query(
+        name="clicks",
+        arriving=487.2,
+        latency=2.1,
+        lag=1240.0,
+        batch=812.0,
+        committed=(NOW - timedelta(seconds=4)).timestamp(),
+    ),
+    Query(name="refunds", is_active=False, failures=1.0, batch=40.0, lag=3.0),
+)
 
 
 def sight(body: Json, **changes: Any) -> Sight:

@@ -12,6 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from sluice import __version__, cli
+from sluice.console import queries, slo
 from sluice.console.cluster import path_of
 from sluice.console.installation import DEPLOYMENTS
 from sluice.ports import STREAM_JOBS
@@ -75,13 +76,22 @@ def test_what_a_terminal_cannot_show_becomes_a_question_mark(
     assert "Ünïcode ???".encode("latin-1") in shown.getvalue()
 
 
-def test_curves_come_from_the_operators_prometheus(cluster: FakeCluster) -> None:
+BATCHES = {"clicks": 812, "visits": 97}
+
+
+def test_curves_and_queries_come_from_the_operators_prometheus(cluster: FakeCluster) -> None:
     cluster.installs(prometheus=PROMETHEUS)
     cluster.stores(resources.healthy())
     cluster.answers[f"{PROXY}/api/v1/query_range"] = prometheus_answer([])
-    cluster.answers[f"{PROXY}/api/v1/query"] = prometheus_answer([series("1.5")])
+    burning = slo.burn_question("shop", "clicks")
+    cluster.answers[f"{PROXY}/api/v1/query?{burning}"] = prometheus_answer([series("1.5")])
+    batches = [series(str(last), query=name, number="batch") for name, last in BATCHES.items()]
+    each = queries.question("shop", "clicks", 0.95)
+    cluster.answers[f"{PROXY}/api/v1/query?{each}"] = prometheus_answer(batches)
     done = sluice("status", "clicks")
     assert "No history: Prometheus knows nothing of this job" in done.stdout
+    for name, last in BATCHES.items():
+        assert re.search(rf"{name} +Running .* {last} ", done.stdout)
     assert "1.5 times as fast as allowed" in done.stdout
     asked = [query["query"] for path, query in cluster.asked if path.endswith("query_range")]
     assert any('sluice_query_backlog_rows{namespace="shop",job="clicks"}' in one for one in asked)
@@ -300,6 +310,6 @@ def prometheus_answer(result: Any) -> Answer:
     return Answer({"status": "success", "data": {"result": result}})
 
 
-def series(value: str) -> Json:
+def series(value: str, **labels: str) -> Json:
     """A series with one sample."""
-    return {"metric": {"namespace": "shop", "job": "clicks"}, "value": [1.0, value]}
+    return {"metric": {"namespace": "shop", "job": "clicks", **labels}, "value": [1.0, value]}

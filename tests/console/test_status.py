@@ -12,12 +12,13 @@ from sluice.console.page import drawn
 from sluice.console.printing import PLAIN_WIDTH, plain
 from sluice.console.sight import Lately, Sight
 from tests.console import resources
-from tests.console.resources import HOUR, sight
+from tests.console.resources import HOUR, QUERIES, sight
 
 NO_METRICS = Lately(span=HOUR, lack="the operator ops/sluice was given no Prometheus")
 
 SIGHTS = {
     "healthy": sight(resources.healthy()),
+    "several": sight(resources.healthy(), lately=replace(resources.lately(), queries=QUERIES)),
     "scaled": sight(resources.scaled()),
     "failing": sight(resources.failing(), lately=NO_METRICS),
     "suspended": sight(resources.suspended(), events=()),
@@ -47,6 +48,18 @@ def test_on_a_narrow_terminal_nothing_is_lost(
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
     assert max(map(cell_len, text(SIGHTS[name], width).splitlines())) <= width
+
+
+def test_of_one_query_nothing_is_told_twice() -> None:
+    one = sight(resources.healthy(), lately=replace(resources.lately(), queries=QUERIES[:1]))
+    assert text(one) == text(SIGHTS["healthy"])
+
+
+def test_of_several_queries_no_batch_is_called_the_last() -> None:
+    page = text(SIGHTS["several"])
+    assert "Last batch" not in page
+    assert "812" in page
+    assert "Failed" in page
 
 
 def test_other_peoples_texts_move_no_cursor_and_are_no_markup() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sluice.console import decisions, finding, slo, trends
+from sluice.console import decisions, finding, queries, slo, trends
 from sluice.console.cluster import Cluster
 from sluice.console.decisions import Kept
 from sluice.console.fleet import Fleet
@@ -74,10 +74,12 @@ class Reader:
 
     def _lately(self, job: Job, span: timedelta, now: datetime) -> Lately:
         slices = trends.slices_until(now, span)
-        asked = trends.questions(*job.key, slo.percentile(job.spec), slices.step)
+        percentile = slo.percentile(job.spec)
+        asked = trends.questions(*job.key, percentile, slices.step)
         try:
             prometheus = self.prometheus(job.namespace)
             answers = {name: prometheus.history(one, slices) for name, one in asked.items()}
+            each = prometheus.now(queries.question(*job.key, percentile))
             burning = prometheus.now(slo.burn_question(*job.key)) if slo.promise(job.spec) else []
         except MetricsUnavailable as error:
             return Lately(span=span, lack=str(error))
@@ -85,6 +87,7 @@ class Reader:
         return Lately(
             span=span,
             trends=known,
+            queries=queries.queries(each),
             burn_rate=burning[0].samples[-1][1] if burning else None,
             lack="" if _is_any(known) else "Prometheus knows nothing of this job",
         )

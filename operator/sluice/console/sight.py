@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from sluice.console import queries
 from sluice.console.job import Job
+from sluice.console.queries import Query
 from sluice.console.trends import Trend
 from sluice.ports import Json
 
@@ -28,8 +30,14 @@ class Lately:
 
     span: timedelta
     trends: Mapping[str, Trend] = field(default_factory=dict)
+    queries: Sequence[Query] = ()
     burn_rate: float | None = None
     lack: str = ""
+
+    @property
+    def has_several_queries(self) -> bool:
+        """Whether the numbers of the job are sums of several, or the worst of them."""
+        return len(self.queries) > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +86,7 @@ def data(sight: Sight) -> Json:
         "burnRate": lately.burn_rate,
         "spanSeconds": lately.span.total_seconds(),
         "trends": {name: list(trend.values) for name, trend in lately.trends.items()},
+        "queries": [queries.data(one) for one in lately.queries],
         "events": [_event_data(one) for one in sight.events],
         "notes": list(sight.notes),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sluice.console import words
+from sluice.console import queries, words
 from sluice.console.job import Job, Told
 from sluice.console.page import Line, Page, Section, Tone, tone_of
 from sluice.console.sight import Sight
@@ -36,6 +36,7 @@ def page(sight: Sight) -> Page:
             Section("", tuple(_head(sight))),
             Section(f"Stream{span}", tuple(_flow(sight))),
             Section("", tuple(_progress(sight))),
+            Section("Queries", tuple(_queries(sight))),
             Section("Objective", tuple(_objective(sight))),
             Section("Newest decision", tuple(_decision(sight))),
             Section("Conditions", tuple(_conditions(sight))),
@@ -100,12 +101,16 @@ def _profiling(job: Job) -> Iterator[Line]:
 
 
 def _flow(sight: Sight) -> Iterator[Line]:
-    stream, share = sight.job.part("stream"), f"p{percentile(sight.job.spec) * 100:g}"
+    stream, share = sight.job.part("stream"), _share(sight.job)
     latency = stream.get(f"latency{share.upper()}")
-    yield _curve(sight, "Arriving", "arriving", stream.get("arrivalRate"), _rate)
-    yield _curve(sight, "Processing", "processing", stream.get("processingRate"), _rate)
+    yield _curve(sight, "Arriving", "arriving", stream.get("arrivalRate"), words.rate)
+    yield _curve(sight, "Processing", "processing", stream.get("processingRate"), words.rate)
     yield _curve(sight, f"Latency {share}", "latency", latency, words.span)
     yield _curve(sight, "Lag", "lag", stream.get("lagRows"), words.count)
+
+
+def _share(job: Job) -> str:
+    return f"p{percentile(job.spec) * 100:g}"
 
 
 def _curve(
@@ -122,10 +127,6 @@ def _curve(
     return Line(cells=(name, told(present), graph, most), tone=Tone.TITLE)
 
 
-def _rate(number: float | None) -> str:
-    return f"{words.count(number)}/s" if number is not None else words.NOTHING
-
-
 def _progress(sight: Sight) -> Iterator[Line]:
     stream, checkpoint = sight.job.part("stream"), sight.job.part("checkpoint")
     if stream:
@@ -135,7 +136,7 @@ def _progress(sight: Sight) -> Iterator[Line]:
         yield _plain("Oldest row", f"waits for {words.span(stream['lagSeconds'])}")
     if "stateRows" in stream:
         yield _plain("State", _state(stream))
-    if "lastBatch" in checkpoint:
+    if "lastBatch" in checkpoint and not sight.lately.has_several_queries:
         committed = sight.job.moment("checkpoint", "committedAt")
         when = f", committed {words.since(committed, sight.now)} ago" if committed else ""
         yield _plain("Last batch", f"{checkpoint['lastBatch']}{when}")
@@ -144,6 +145,12 @@ def _progress(sight: Sight) -> Iterator[Line]:
 
 
 _QUANTILES = ("p50", "p95", "p99")
+
+
+def _queries(sight: Sight) -> Iterator[Line]:
+    """Which of several queries is late, or has ended; of one, all is told above."""
+    if sight.lately.has_several_queries:
+        yield from queries.lines(sight.lately.queries, _share(sight.job), sight.now)
 
 
 def _state(stream: Mapping[str, Any]) -> str:

@@ -51,6 +51,11 @@ def count(number: float | None) -> str:
     return format_count(number) if number is not None else NOTHING
 
 
+def rate(number: float | None) -> str:
+    """Rows per second."""
+    return f"{count(number)}/s" if number is not None else NOTHING
+
+
 def percent(share: float | None) -> str:
     """A share: enough digits to tell an objective of four nines from a hundred percent, no more."""
     if share is None:

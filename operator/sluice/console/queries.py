@@ -1,0 +1,106 @@
+"""The queries of a job one by one, where it has several: what Prometheus is asked of them, and its answer."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sluice.console import words
+from sluice.console.page import Line, Tone
+from sluice.console.trends import SHORTEST_RATE
+from sluice.ports import Json, Labelled
+
+_NUMBER = "number"
+"""The label that tells the numbers of a query from each other, so that one question is enough for all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query at present. Rates are in rows per second, the latency in seconds; what is not known is None."""
+
+    name: str
+    is_active: bool = True
+    failures: float = 0.0
+    arriving: float | None = None
+    latency: float | None = None
+    lag: float | None = None
+    batch: float | None = None
+    committed: float | None = None
+
+    @property
+    def state(self) -> str:
+        """Whether it runs; else whether by an error."""
+        if self.is_active:
+            return "Running"
+        return "Failed" if self.failures else "Ended"
+
+
+def question(namespace: str, name: str, percentile: float) -> str:
+    """PromQL for all numbers of all queries of a job."""
+    job = f'{{namespace="{namespace}",job="{name}"}}'
+    span = f"[{SHORTEST_RATE.total_seconds():.0f}s]"
+    buckets = f"sum by (le, query) (rate(sluice_query_record_latency_seconds_bucket{job}{span}))"
+    numbers = {
+        "is_active": f"max by (query) (sluice_query_active{job})",
+        "failures": f"max by (query) (sluice_query_failures_total{job})",
+        "arriving": f"max by (query) (sluice_query_arrival_rows_per_second{job})",
+        "latency": f"histogram_quantile({percentile:g}, {buckets})",
+        "lag": f"max by (query) (sluice_query_backlog_rows{job})",
+        "batch": f"max by (query) (sluice_query_batch_id{job})",
+        "committed": f"max by (query) (sluice_query_last_commit_timestamp_seconds{job})",
+    }
+    return " or ".join(
+        f'label_replace({asked}, "{_NUMBER}", "{number}", "", "")'
+        for number, asked in numbers.items()
+    )
+
+
+def queries(answer: Iterable[Labelled]) -> tuple[Query, ...]:
+    """The queries of an answer, by their names."""
+    found: dict[str, dict[str, float]] = {}
+    for one in answer:
+        numbers = found.setdefault(one.labels["query"], {})
+        numbers[one.labels[_NUMBER]] = one.samples[-1][1]
+    return tuple(_query(name, numbers) for name, numbers in sorted(found.items()))
+
+
+def lines(found: Sequence[Query], share: str, now: datetime) -> Iterator[Line]:
+    """A table of them; `share` is the percentile of their latencies."""
+    yield Line(cells=("QUERY", "STATE", "ARRIVING", share, "LAG", "BATCH", "AGO"))
+    for one in found:
+        yield Line(
+            cells=(
+                one.name,
+                one.state,
+                words.rate(one.arriving),
+                words.span(one.latency),
+                words.count(one.lag),
+                words.NOTHING if one.batch is None else f"{one.batch:.0f}",
+                _ago(one.committed, now),
+            ),
+            tone=Tone.PLAIN if one.is_active else Tone.BAD if one.failures else Tone.ODD,
+        )
+
+
+def data(one: Query) -> Json:
+    """A query for scripts."""
+    return {
+        "name": one.name,
+        "state": one.state,
+        "arrivalRate": one.arriving,
+        "latency": one.latency,
+        "lagRows": one.lag,
+        "lastBatch": one.batch,
+        "committedAt": None if one.committed is None else _moment(one.committed).isoformat(),
+    }
+
+
+def _query(name: str, numbers: dict[str, float]) -> Query:
+    return Query(name=name, is_active=numbers.pop("is_active", 1.0) == 1.0, **numbers)
+
+
+def _ago(committed: float | None, now: datetime) -> str:
+    return words.NOTHING if committed is None else words.since(_moment(committed), now)
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

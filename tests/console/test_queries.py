@@ -1,0 +1,64 @@
+"""The queries of a job, one by one, and what becomes of Prometheus' answer."""
+
+from datetime import timedelta
+
+import pytest
+
+from sluice import catalogue
+from sluice.console import queries
+from sluice.console.queries import Query
+from sluice.ports import Labelled
+from tests.support.jobs import NOW
+from tests.support.promql import metrics_in
+
+QUESTION = queries.question("shop", "clicks", 0.95)
+
+
+def told(query: str, number: str, value: float) -> Labelled:
+    """One number of a query, as Prometheus answers."""
+    return Labelled({"query": query, "number": number}, ((NOW, value),))
+
+
+def test_only_what_is_exported_is_asked_for() -> None:
+    exported = {series for metric in catalogue.ALL for series in metric.series}
+    assert metrics_in(QUESTION) <= exported
+    assert QUESTION.count('{namespace="shop",job="clicks"}') == len(metrics_in(QUESTION)) == 7
+
+
+def test_each_number_is_that_of_its_query_and_others_are_not_known() -> None:
+    answer = [
+        told("visits", "lag", 7.0),
+        told("clicks", "batch", 3.0),
+        told("visits", "batch", 9.0),
+    ]
+    assert queries.queries(answer) == (
+        Query(name="clicks", batch=3.0),
+        Query(name="visits", batch=9.0, lag=7.0),
+    )
+
+
+def test_every_number_that_is_asked_for_is_taken() -> None:
+    numbers = [name for name in Query.__dataclass_fields__ if name != "name"]
+    (found,) = queries.queries([told("clicks", number, 1.0) for number in numbers])
+    assert all(getattr(found, number) == 1.0 for number in numbers)
+    assert all(f'"number", "{number}"' in QUESTION for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("active", "failures", "state"),
+    [(1.0, 0.0, "Running"), (1.0, 2.0, "Running"), (0.0, 0.0, "Ended"), (0.0, 1.0, "Failed")],
+)
+def test_a_query_that_does_not_run_has_ended_or_failed(
+    active: float, failures: float, state: str
+) -> None:
+    answer = [told("clicks", "is_active", active), told("clicks", "failures", failures)]
+    (found,) = queries.queries(answer)
+    assert found.state == state
+    assert queries.data(found)["state"] == state
+
+
+def test_for_scripts_a_commit_is_a_moment() -> None:
+    committed = NOW - timedelta(seconds=4)
+    (found,) = queries.queries([told("clicks", "committed", committed.timestamp())])
+    assert queries.data(found)["committedAt"] == committed.isoformat()
+    assert queries.data(found)["lagRows"] is None
