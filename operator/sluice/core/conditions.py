@@ -49,6 +49,7 @@ class DriverThere(StrEnum):
     RUNNING = "Running"
     AGENT_SILENT = "AgentSilent"
     STOPPING = "Stopping"
+    REMOVED = "Removed"
     NODE_LOST = "NodeLost"
 
 

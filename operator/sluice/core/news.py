@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sluice.core.conditions import Condition, Status
+from sluice.core.conditions import Condition, DriverThere, Status
 from sluice.core.quantities import format_executors
 from sluice.core.record import Record
 from sluice.core.recoveries import Recovery
@@ -106,6 +106,7 @@ def _newly_failed(before: Record, after: Record) -> Iterator[News]:
 
 _WORTH_TELLING = frozenset(
     {
+        (Condition.DRIVER_RUNNING, DriverThere.REMOVED),
         (Condition.SPEC_VALID, "InvalidSpec"),
         (Condition.SPEC_APPLIED, "MigrationRefused"),
         (Condition.SPEC_APPLIED, "IgnoredByCheckpoint"),

@@ -48,7 +48,8 @@ class DriverPod:
     the kubelet has it and has not made its container yet: its status tells no more, only Events do.
     `document` is the spec that the pod was made from; None if it is not readable. `digest` is that of the image that
     its container runs, or has run last; None while the kubelet has not told. `gone_by` is when a pod that is being
-    deleted should have ended.
+    deleted should have ended, and `disruption` what Kubernetes says if it was Kubernetes that has chosen it: to make
+    room for another, or to empty its node.
     """
 
     name: str
@@ -59,6 +60,7 @@ class DriverPod:
     created: datetime
     deleting: bool = False
     gone_by: datetime | None = None
+    disruption: str = ""
     started: datetime | None = None
     address: str | None = None
     node: str | None = None

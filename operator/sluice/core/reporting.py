@@ -102,9 +102,11 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
         return _no_driver(job, verdict, now)
     if driver.is_overdue(now):
         return fails(kind, DriverThere.NODE_LOST, _told_of_lost_node(job, driver))
-    if driver.deleting or record.stopping:
-        told = f"The driver stops: {record.stopping or 'asked to'}."
+    if record.stopping or driver.owner_uid != job.uid:
+        told = f"The driver stops: {record.stopping or 'a former job of this name had it'}."
         return fails(kind, DriverThere.STOPPING, told)
+    if driver.deleting:
+        return fails(kind, DriverThere.REMOVED, _told_of_removal(driver))
     if driver.started is None:
         return _not_started(job, driver)
     if seen.report is None:
@@ -113,6 +115,11 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
         return unknown(kind, DriverThere.AGENT_SILENT, told)
     where = f"{driver.name} on {driver.node}, incarnation {driver.incarnation}"
     return holds(kind, DriverThere.RUNNING, f"{where}.")
+
+
+def _told_of_removal(driver: DriverPod) -> str:
+    why = driver.disruption or "somebody has deleted it"
+    return f"The pod {driver.name} ends, and not because of the operator: {why.rstrip('.')}."
 
 
 def _told_of_lost_node(job: StreamJob, driver: DriverPod) -> str:

@@ -169,6 +169,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         created=datetime.fromisoformat(metadata["creationTimestamp"]),
         deleting="deletionTimestamp" in metadata,
         gone_by=_time(metadata.get("deletionTimestamp")),
+        disruption=_disruption(status),
         started=_time(running.get("startedAt") or state.get("terminated", {}).get("startedAt")),
         address=status.get("podIP"),
         node=pod.get("spec", {}).get("nodeName"),
@@ -178,6 +179,15 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         document=document,
         digest=digest_in(container.get("imageID") or ""),
     )
+
+
+def _disruption(status: Json) -> str:
+    """Why Kubernetes itself ends a pod: preemption, an eviction, a node that is tainted or gone."""
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "DisruptionTarget" and condition["status"] == "True":
+            told = condition.get("reason", ""), condition.get("message", "")
+            return ": ".join(filter(None, told))
+    return ""
 
 
 def _owner(metadata: Json) -> str:

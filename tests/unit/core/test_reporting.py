@@ -127,6 +127,22 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         replace(STARTED, stopping="spec.application.image changed"),
         *(Condition.DRIVER_RUNNING, Status.FALSE, "Stopping", "spec.application.image changed"),
     ),
+    "a driver that somebody has deleted is told of": (
+        running(deleting=True),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "Removed", "somebody has deleted it"),
+    ),
+    "a driver that Kubernetes removes says why": (
+        running(deleting=True, disruption="PreemptionByScheduler: for the pod urgent."),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "Removed"),
+        "not because of the operator: PreemptionByScheduler: for the pod urgent.",
+    ),
+    "the driver of a former job of the name stops": (
+        running(deleting=True, owner_uid="former"),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.FALSE, "Stopping", "a former job of this name had it"),
+    ),
     "after a failure the pause is told": (
         Observed(),
         replace(STARTED, failures=2, last_failure=FAILURE, next_start=NOW + timedelta(seconds=42)),
@@ -514,6 +530,24 @@ def test_a_refused_spec_is_news_until_it_is_valid_again() -> None:
     before, after = Record(), replace(Record(), conditions=refused)
     assert reasons(news(before, after)) == ["InvalidSpec"]
     assert reasons(news(after, after)) == []
+
+
+def test_a_driver_that_is_removed_is_news_but_not_if_the_operator_has_asked() -> None:
+    running_claims = tuple(claims(running()).values())
+    before = replace(STARTED, conditions=settle(running_claims, (), 1, NOW))
+    leaving = Observed(
+        driver=driver(JOB, deleting=True, disruption="EvictionByEvictionAPI: drained")
+    )
+
+    def after(record: Record) -> Record:
+        now = tuple(claims(leaving, record).values())
+        return replace(record, conditions=settle(now, record.conditions, 1, NOW))
+
+    (item,) = news(before, after(before))
+    assert item.is_warning
+    assert "EvictionByEvictionAPI: drained" in item.message
+    asked = replace(before, stopping="its node is cordoned")
+    assert reasons(news(asked, after(asked))) == []
 
 
 def test_a_driver_on_a_lost_node_is_told_with_what_to_do() -> None:

@@ -155,6 +155,25 @@ def test_an_evicted_pod_tells_why_although_no_container_does() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        (
+            {"reason": "PreemptionByScheduler", "message": "no room"},
+            "PreemptionByScheduler: no room",
+        ),
+        ({"reason": "DeletionByTaintManager"}, "DeletionByTaintManager"),
+        ({"status": "False", "reason": "PreemptionByScheduler"}, ""),
+        ({"type": "Ready", "reason": "PodCompleted"}, ""),
+    ],
+)
+def test_why_kubernetes_itself_removes_a_driver_is_read(
+    condition: dict[str, str], told: str
+) -> None:
+    made = {"type": "DisruptionTarget", "status": "True", **condition}
+    assert read(pod(conditions=[made])).disruption == told
+
+
 def test_a_driver_that_ended_tells_when_it_had_started() -> None:
     terminated = {"exitCode": 1, "startedAt": STARTED, "finishedAt": ENDED}
     seen = read(pod(phase="Failed", containerStatuses=state(terminated=terminated)))
