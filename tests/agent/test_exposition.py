@@ -7,11 +7,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.agent import exposition, metrics
 from sluice.agent.executors import Executors
-from sluice.agent.records import Failure, Record, StateLayout
+from sluice.agent.records import Failure, Look, Record, StateLayout
+from sluice.agent.retention import Kept
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
 from sluice.agent.spark import Application
-from tests.agent.building import BEGIN, kafka, trigger
+from tests.agent.building import BEGIN, KAFKA, kafka, trigger
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -42,6 +43,8 @@ def busy() -> Record:
         eventTime=event_time,
     )
     record = replace(record.with_progress(second), layout=StateLayout(4, "rocksdb"))
+    kept = Kept({"orders-0": 120}, {"orders-0": 200})
+    record = record.with_look(Look("run-1", KAFKA, BEGIN + 10, 200, kept))
     return replace(timed(record), failures=1)
 
 
@@ -76,6 +79,8 @@ def test_prometheus_reads_every_metric_of_the_catalogue() -> None:
         ("sluice_query_arrival_rows_per_second", 10),
         ("sluice_query_backlog_rows", 50),
         ("sluice_query_backlog_seconds", 15),
+        ("sluice_query_retention_used_ratio", 0.625),
+        ("sluice_query_expired_rows_total", 0),
         ("sluice_query_event_time_lag_seconds", 15),
         ("sluice_query_watermark_lag_seconds", 45),
         ("sluice_query_state_rows", 7),
@@ -128,6 +133,7 @@ def test_a_query_that_was_stopped_leaves_its_counters_and_its_last_batch() -> No
         "sluice_query_arrival_rows_per_second",
         "sluice_query_backlog_rows",
         "sluice_query_backlog_seconds",
+        "sluice_query_retention_used_ratio",
         "sluice_query_event_time_lag_seconds",
         "sluice_query_watermark_lag_seconds",
         "sluice_query_state_rows",
@@ -142,6 +148,7 @@ def test_what_waits_behind_a_failed_query_is_told_until_another_run_of_it() -> N
     text = exposition.render(snapshot("orders", failed), BEGIN + 20)
 
     assert "sluice_query_backlog_seconds{" in text
+    assert "sluice_query_retention_used_ratio{" in text
     assert "sluice_query_watermark_lag_seconds{" in text
     assert "sluice_query_arrival_rows_per_second{" not in text
 

@@ -8,7 +8,9 @@ import pytest
 from sluice.agent.histogram import LONG_BOUNDS, Histogram
 from sluice.agent.latency import Committed, Latency, Timing
 from sluice.agent.records import Look, Record
+from sluice.agent.retention import Kept
 from sluice.agent.timing import (
+    BEGINS_SECONDS,
     LOOK_SECONDS,
     LOOKS_PER_TURN,
     LOOKUPS_PER_SECOND,
@@ -30,7 +32,10 @@ class Topic:
     """Partitions as lists of timestamps, asked as Kafka is asked: the first that is not older."""
 
     partitions: dict[str, list[float]]
+    expired: int = 0
     asked: list[float] = field(default_factory=list)
+    begins_asked: int = 0
+    begins_fail: bool = False
     fails: bool = False
     is_closed: bool = False
 
@@ -45,6 +50,12 @@ class Topic:
 
     def ends(self) -> dict[str, int]:
         return self.at(float("inf"))
+
+    def begins(self) -> dict[str, int]:
+        self.begins_asked += 1
+        if self.begins_fail:
+            raise TimeoutError("no broker answers")
+        return dict.fromkeys(self.partitions, self.expired)
 
     def close(self) -> None:
         self.is_closed = True
@@ -364,10 +375,45 @@ def test_each_topic_is_looked_at_every_few_seconds_while_no_trigger_tells_of_it(
         driver.keeper.turn()
         topic.partitions["orders-0"].append(5000.0)
 
-    assert driver.looks == [
-        Look("run-1", SOURCE, 10.0, 3),
-        Look("run-1", SOURCE, 10.0 + LOOK_SECONDS, 5),
-    ]
+    assert [(look.at, look.rows) for look in driver.looks] == [(10.0, 3), (10.0 + LOOK_SECONDS, 5)]
+
+
+def test_where_a_topic_begins_is_asked_with_few_of_the_looks() -> None:
+    topic = Topic({"orders-0": [1.0, 2.0, 3.0], "orders-1": [1.0]}, expired=1)
+    driver = Driver(topic)
+    driver.reads("orders")
+    begun = Kept({"orders-0": 1, "orders-1": 1}, {"orders-0": 3, "orders-1": 1})
+    for driver.now in (10.0, 10.0 + LOOK_SECONDS, 10.0 + BEGINS_SECONDS):
+        driver.keeper.turn()
+
+    assert [look.kept for look in driver.looks] == [begun, None, begun]
+    assert topic.begins_asked == 2
+
+
+def test_queries_of_one_topic_are_told_together_where_it_begins() -> None:
+    topic = Topic({"orders-0": [1.0]})
+    driver = Driver(topic)
+    for run in MANY:
+        driver.reads("orders", run=run)
+    driver.keeper.turn()
+
+    assert [look.kept for look in driver.looks] == [Kept({"orders-0": 0}, {"orders-0": 1})] * 20
+    assert topic.begins_asked == 1
+
+
+def test_a_topic_that_does_not_tell_where_it_begins_is_looked_at_without_and_asked_again() -> None:
+    topic = Topic({"orders-0": [1.0]}, begins_fail=True)
+    driver = Driver(topic)
+    driver.reads("orders")
+    for driver.now in (10.0, 10.0 + PAUSE_SECONDS, 10.0 + 2 * PAUSE_SECONDS):
+        driver.keeper.turn()
+    assert [look.kept for look in driver.looks] == [None] * 3
+    assert topic.begins_asked == 1
+
+    topic.begins_fail = False
+    driver.now = 10.0 + BEGINS_SECONDS
+    driver.keeper.turn()
+    assert driver.looks[-1].kept is not None
 
 
 def test_a_topic_is_left_out_of_a_look_until_a_batch_has_told_where_it_is() -> None:

@@ -13,6 +13,9 @@ from typing import Any
 from sluice.agent import offsets
 from sluice.agent.bulk import Functions
 
+_PACKAGE = "org.apache.spark.sql.kafka010"
+_READER, _OFFSETS = f"{_PACKAGE}.KafkaOffsetReaderAdmin", f"{_PACKAGE}.KafkaSourceOffset"
+
 _DEADLINE_MILLISECONDS = 5000
 _NEVER = 253_402_300_799.0
 """The last second of the year 9999, than which no record is younger."""
@@ -39,7 +42,9 @@ class OffsetsByTime:
         self._reader = jvm.org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin(
             _strategy(users), parameters(jvm, users), _one_attempt(jvm), "sluice-agent"
         )
-        self._answer = _answering(Functions(jvm), self._reader)
+        functions = Functions(jvm)
+        self._answer = _answering(functions, self._reader)
+        self._beginnings = _beginnings(functions)
         self._source = source
 
     def __eq__(self, other: object) -> bool:
@@ -57,6 +62,10 @@ class OffsetsByTime:
     def ends(self) -> dict[str, int]:
         """Return where each partition ends now."""
         return self.at(_NEVER)
+
+    def begins(self) -> dict[str, int]:
+        """Return where each partition begins now: what was before is deleted."""
+        return offsets.by_partition(self._source, self._beginnings.call(self._reader))
 
     def close(self) -> None:
         """Close the client."""
@@ -85,14 +94,26 @@ def is_same(one: Any, other: Any) -> bool:
 
 def _answering(functions: Functions, reader: Any) -> Any:
     """Make a function from milliseconds to the JSON of offsets: one call, which leaves no object to be released."""
-    package, strategy = "org.apache.spark.sql.kafka010", "scala.Enumeration$Value"
-    owner, offset = f"{package}.KafkaOffsetReaderAdmin", f"{package}.KafkaSourceOffset"
-    name = "fetchGlobalTimestampBasedOffsets"
-    ask = functions.method(owner, name, offset, "long", "boolean", strategy).bindTo(reader)
+    name, strategy = "fetchGlobalTimestampBasedOffsets", "scala.Enumeration$Value"
+    ask = functions.method(_READER, name, _OFFSETS, "long", "boolean", strategy).bindTo(reader)
     # Neither a start nor a strategy: a partition without such a record gives its end.
     end_if_none = functions.with_arguments(ask, 1, False, None)
-    text = functions.method(offset, "json", "java.lang.String")
-    return functions.failing(functions.chain(end_if_none, text))
+    return functions.failing(functions.chain(end_if_none, _text(functions)))
+
+
+def _beginnings(functions: Functions) -> Any:
+    """Make a function from a reader to the JSON of the offsets that its partitions begin at.
+
+    The first record since 1970 is another: it lies behind what compaction has removed, and nowhere without timestamps.
+    """
+    found = "scala.collection.immutable.Map"
+    ask = functions.method(_READER, "fetchEarliestOffsets", found)
+    told = functions.static(_OFFSETS, "apply", _OFFSETS, found)
+    return functions.failing(functions.chain(ask, told, _text(functions)))
+
+
+def _text(functions: Functions) -> Any:
+    return functions.method(_OFFSETS, "json", "java.lang.String")
 
 
 def _stream(query: Any, source: str) -> Any:

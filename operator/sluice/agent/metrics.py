@@ -129,6 +129,18 @@ QUERY_METRICS = (
         lambda record, now: record.backlog_seconds(now),
     ),
     QueryMetric(
+        "sluice_query_retention_used_ratio",
+        GAUGE,
+        "Share of the rows kept by Kafka that waits, in the partition that is nearest to losing some unread",
+        lambda record, _: record.retention_used(),
+    ),
+    QueryMetric(
+        "sluice_query_expired_rows_total",
+        COUNTER,
+        "Rows that batches passed over because Kafka had deleted them already",
+        lambda record, _: record.retention.expired_rows,
+    ),
+    QueryMetric(
         "sluice_query_event_time_lag_seconds",
         GAUGE,
         "Age of the newest event time in the last batch that had rows",

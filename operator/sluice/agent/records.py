@@ -14,6 +14,7 @@ from sluice.agent.batches import MOST_KEPT, Batch
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Latency
 from sluice.agent.progress import Progress, SourceProgress
+from sluice.agent.retention import Kept, Retention
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,13 @@ class Replaced:
 
 @dataclass(frozen=True)
 class Look:
-    """How many rows a source of a run had at an instant, asked for outside of its triggers."""
+    """How many rows a source of a run had at an instant, asked for outside of its triggers; seldom what it keeps."""
 
     run_id: str
     source: str
     at: float
     rows: float
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class Record:
     seen: tuple[ArrivalCurve, ...] = ()
     durations: Histogram = field(default_factory=Histogram)
     latency: Latency = field(default_factory=Latency)
+    retention: Retention = field(default_factory=Retention)
     layout: StateLayout | None = None
     pace: Pace | None = None
     checkpoint: Checkpoint | None = None
@@ -132,7 +135,7 @@ class Record:
         return record._with_batch(progress) if progress.is_batch else record
 
     def with_look(self, look: Look) -> Record:
-        """Take in how many rows a source has by now; of another run it says nothing."""
+        """Take in how many rows a source has by now, and keeps; of another run it says nothing."""
         if self.last is None or self.last.run_id != look.run_id:
             return self
         seen = tuple(
@@ -141,7 +144,10 @@ class Record:
             else curve
             for curve, source in self._sources()
         )
-        return replace(self, seen=seen)
+        kept, retention = look.kept, self.retention
+        if kept is not None:
+            retention = retention.with_kept(look.source, kept)
+        return replace(self, seen=seen, retention=retention)
 
     def with_recent(self, batch: Batch) -> Record:
         """Keep what the newest batches cost."""
@@ -168,6 +174,7 @@ class Record:
             ended_at=None,
             curves=self.curves if is_same else (),
             seen=(self.seen or self.curves) if is_same else (),
+            retention=self.retention if is_same else self.retention.of_another(),
             newest_event_time=None,
             layout=None,
             pace=None,
@@ -226,6 +233,10 @@ class Record:
             return max(0.0, now - min(known))
         rate = self._rate()
         return backlog / rate if rate else None
+
+    def retention_used(self) -> float | None:
+        """Return the share of what the sources keep that waits, in the partition where it is largest."""
+        return self.retention.used(self.last.sources) if self.last and not self.is_done else None
 
     def arrival_rows_per_second(self) -> float | None:
         """Return the growth of the sources, whether or not the rows were admitted; after the end nobody sees it."""
@@ -297,6 +308,7 @@ class Record:
             # A batch without rows, as one that only moves the watermark, says nothing of event times.
             newest_event_time=self.newest_event_time if newest is None else newest,
             latency=self._with_latencies(progress),
+            retention=self.retention.with_batch(progress.sources),
             batches=self.batches + 1,
             input_rows=self.input_rows + progress.rows,
             output_rows=self.output_rows if output is None else (self.output_rows or 0.0) + output,

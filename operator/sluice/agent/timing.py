@@ -3,7 +3,8 @@
 Both is asked of the brokers, in a thread of its own that may wait for them. Sources whose questions have the same
 answers, as those of queries that read one topic, share a client and all that it was told: they are one topic here,
 also where they subscribe to several. A trigger tells the newest offsets when its batch is committed, and a long batch
-hides what arrives meanwhile: so each topic is looked at every few seconds, a few of them in each turn.
+hides what arrives meanwhile: so each topic is looked at every few seconds, a few of them in each turn. Where it begins,
+which moves as old rows expire, it is asked with one of many looks.
 
 Each batch asks for the instants that lie a bucket's bound before its commit, from the newest back to its
 oldest row, but for none near an instant that is known. How near that is grows with the number of topics,
@@ -24,6 +25,7 @@ from sluice.agent import joining, logs
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Timing
 from sluice.agent.records import Look, Record
+from sluice.agent.retention import Kept
 from sluice.agent.timeline import AGES, Offsets, Timeline
 
 PERIOD_SECONDS = 1.0
@@ -35,6 +37,9 @@ LOOK_SECONDS = 2.0
 """Between two looks at a topic."""
 
 LOOKS_PER_TURN = 4
+
+BEGINS_SECONDS = 60.0
+"""Between two looks that ask where a topic begins, too; Kafka deletes each few minutes, by default."""
 
 READY_AFTER_SECONDS, SETTLED_AFTER_SECONDS = 1.0, 30.0
 """Producers send records some time after they stamped them: an instant is asked for when most are there,
@@ -56,6 +61,9 @@ class OffsetsByTime(Protocol):
 
     def ends(self) -> Offsets:
         """Return where each partition ends now."""
+
+    def begins(self) -> Offsets:
+        """Return where each partition begins now: what was before is deleted."""
 
     def close(self) -> None:
         """Let go of it."""
@@ -125,15 +133,27 @@ class Timekeeper:
         due = sorted((one for one in sources if one.is_due(now)), key=lambda one: one.looked_at)
         for topic in due[:LOOKS_PER_TURN]:
             ends, at = self._ends(topic), self._now()
+            kept = self._kept(topic, ends)
             for source in sources[topic] if ends else ():
                 # Where a topic begins that no batch has read yet is not known.
                 rows = sum(joining.of_topics(ends, read[source]).values())
-                yield Look(*source, at, float(rows))
+                yield Look(*source, at, float(rows), kept)
 
     def _ends(self, topic: _Topic) -> Offsets:
         topic.looked_at = self._now()
+        return self._told(topic, topic.ends)
+
+    def _kept(self, topic: _Topic, ends: Offsets) -> Kept | None:
+        now = self._now()
+        if not ends or now < topic.begins_asked_at + BEGINS_SECONDS:
+            return None
+        topic.begins_asked_at = now
+        begins = self._told(topic, topic.reader.begins)
+        return Kept(begins, ends) if begins else None
+
+    def _told(self, topic: _Topic, ask: Callable[[], Offsets]) -> Offsets:
         try:
-            return topic.ends()
+            return ask()
         except Exception as error:  # noqa: BLE001  # Kafka and Spark may fail in any way
             self._pause(topic, error)
             return {}
@@ -221,6 +241,7 @@ class _Topic:
         self.rests_until = 0.0
         self.is_failing = False
         self.looked_at = -math.inf
+        self.begins_asked_at = -math.inf
         self._timeline = Timeline()
         self._timed: dict[Source, Committed] = {}
 
@@ -299,6 +320,10 @@ class _Unknown:
         return {}
 
     def ends(self) -> Offsets:
+        """Return nothing."""
+        return {}
+
+    def begins(self) -> Offsets:
         """Return nothing."""
         return {}
 

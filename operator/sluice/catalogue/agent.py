@@ -53,6 +53,14 @@ QUERY_METRICS = (
         "Age of the oldest row of the backlog, else the backlog over the arrival rate",
     ),
     _query.gauge(
+        "sluice_query_retention_used_ratio",
+        "Share of the rows kept by Kafka that waits, in the partition that is nearest to losing some unread",
+    ),
+    _query.counter(
+        "sluice_query_expired_rows_total",
+        "Rows that batches passed over because Kafka had deleted them already",
+    ),
+    _query.gauge(
         "sluice_query_event_time_lag_seconds",
         "Age of the newest event time in the last batch that had rows",
     ),
