@@ -141,6 +141,7 @@ _FLOW = Row(
             description="Rows that have arrived and are not committed, of each query.",
             queries=(Query(f"sum by (query) (sluice_query_backlog_rows{_JOB})", "{{query}}"),),
             unit=Unit.COUNT,
+            width=6,
         ),
         Panel(
             title="Lag, time",
@@ -148,6 +149,17 @@ _FLOW = Row(
             queries=(Query(f"max by (query) (sluice_query_backlog_seconds{_JOB})", "{{query}}"),),
             unit=Unit.SECONDS,
             limits=_MINUTES,
+            width=6,
+        ),
+        Panel(
+            title="Retention",
+            description="Share of the rows that Kafka keeps which waits, of each query: at 1 rows expire unread.",
+            queries=(
+                Query(f"max by (query) (sluice_query_retention_used_ratio{_JOB})", "{{query}}"),
+            ),
+            unit=Unit.SHARE,
+            limits=((None, "green"), (0.5, "yellow"), (0.8, "red")),
+            width=6,
         ),
         Panel(
             title="Juice",
@@ -155,6 +167,7 @@ _FLOW = Row(
             queries=(Query(f"job:sluice_juice:ratio_rate5m{_JOB}", "juice"),),
             unit=Unit.SHARE,
             limits=((None, "red"), (0.5, "yellow"), (0.95, "green")),
+            width=6,
         ),
     ),
 )
