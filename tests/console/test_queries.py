@@ -8,6 +8,7 @@ from sluice import catalogue
 from sluice.console import queries
 from sluice.console.queries import Query
 from sluice.ports import Labelled
+from tests.docs.pages import ROOT
 from tests.support.jobs import NOW
 from tests.support.promql import metrics_in
 
@@ -22,7 +23,7 @@ def told(query: str, number: str, value: float) -> Labelled:
 def test_only_what_is_exported_is_asked_for() -> None:
     exported = {series for metric in catalogue.ALL for series in metric.series}
     assert metrics_in(QUESTION) <= exported
-    assert QUESTION.count('{namespace="shop",job="clicks"}') == len(metrics_in(QUESTION)) == 7
+    assert QUESTION.count('{namespace="shop",job="clicks"}') == len(metrics_in(QUESTION)) == 9
 
 
 def test_each_number_is_that_of_its_query_and_others_are_not_known() -> None:
@@ -55,6 +56,22 @@ def test_a_query_that_does_not_run_has_ended_or_failed(
     (found,) = queries.queries(answer)
     assert found.state == state
     assert queries.data(found)["state"] == state
+
+
+def test_rows_that_are_lost_unread_or_nearly_so_are_told() -> None:
+    calm = Query(name="clicks", retention_used=0.8)
+    assert list(queries.losses([calm, Query(name="visits")])) == []
+    (near,) = queries.losses([calm, Query(name="visits", retention_used=0.93)])
+    assert near.cells == ("Expiring",)
+    assert near.detail == "93 % of what its source keeps waits for query visits"
+    (lost,) = queries.losses([Query(name="clicks", expired=130.0)])
+    assert lost.cells == ("Expired",)
+    assert "130 rows" in lost.detail
+
+
+def test_near_the_end_of_retention_is_where_the_alert_has_it() -> None:
+    rules = (ROOT / "charts/sluice/rules/streams.yaml").read_text()
+    assert f"sluice_query_retention_used_ratio > {queries.NEAR:g}" in rules
 
 
 def test_for_scripts_a_commit_is_a_moment() -> None:

@@ -1,4 +1,4 @@
-"""The queries of a job one by one, where it has several: what Prometheus is asked of them, and its answer."""
+"""The queries of a job one by one: what Prometheus is asked of them, and its answer."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,9 @@ from sluice.ports import Json, Labelled
 
 _NUMBER = "number"
 """The label that tells the numbers of a query from each other, so that one question is enough for all of them."""
+
+NEAR = 0.8
+"""Where so much of what is kept waits, rows are about to be deleted unread, as the alert on it has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,8 @@ class Query:
     lag: float | None = None
     batch: float | None = None
     committed: float | None = None
+    retention_used: float | None = None
+    expired: float | None = None
 
     @property
     def state(self) -> str:
@@ -47,6 +52,8 @@ def question(namespace: str, name: str, percentile: float) -> str:
         "lag": f"max by (query) (sluice_query_backlog_rows{job})",
         "batch": f"max by (query) (sluice_query_batch_id{job})",
         "committed": f"max by (query) (sluice_query_last_commit_timestamp_seconds{job})",
+        "retention_used": f"max by (query) (sluice_query_retention_used_ratio{job})",
+        "expired": f"max by (query) (sluice_query_expired_rows_total{job})",
     }
     return " or ".join(
         f'label_replace({asked}, "{_NUMBER}", "{number}", "", "")'
@@ -81,6 +88,17 @@ def lines(found: Sequence[Query], share: str, now: datetime) -> Iterator[Line]:
         )
 
 
+def losses(found: Iterable[Query]) -> Iterator[Line]:
+    """What the source has deleted unread, or is about to."""
+    for one in found:
+        if one.expired:
+            told = f"{words.count(one.expired)} rows, unread, of query {one.name} since the driver's start"
+            yield Line(cells=("Expired",), detail=told, tone=Tone.BAD)
+        if one.retention_used is not None and one.retention_used > NEAR:
+            told = f"{words.percent(one.retention_used)} of what its source keeps waits for query {one.name}"
+            yield Line(cells=("Expiring",), detail=told, tone=Tone.ODD)
+
+
 def data(one: Query) -> Json:
     """A query for scripts."""
     return {
@@ -90,6 +108,8 @@ def data(one: Query) -> Json:
         "latency": one.latency,
         "lagRows": one.lag,
         "lastBatch": one.batch,
+        "retentionUsed": one.retention_used,
+        "expiredRows": one.expired,
         "committedAt": None if one.committed is None else _moment(one.committed).isoformat(),
     }
 

@@ -134,6 +134,7 @@ def _progress(sight: Sight) -> Iterator[Line]:
         yield _plain("Percentiles", ", ".join(told))
     if stream.get("lagSeconds"):
         yield _plain("Oldest row", f"waits for {words.span(stream['lagSeconds'])}")
+    yield from queries.losses(sight.lately.queries)
     if "stateRows" in stream:
         yield _plain("State", _state(stream))
     if "lastBatch" in checkpoint and not sight.lately.has_several_queries:
