@@ -38,6 +38,8 @@ EMPTY_WHILE_HEALTHY = (
     "sluice_operator_reconcile_errors_total",
     "sluice_job_last_loss_likely_recovery_seconds",
     'stage="caughtUp"',
+    # Kafka must have deleted something:
+    "sluice_query_retention_used_ratio",
 )
 """What panels ask for that is not there while nothing goes wrong."""
 
@@ -216,6 +218,60 @@ def test_of_a_hung_query_it_is_told_that_it_makes_no_progress_and_exactly_what_w
         assert driver is not None
         assert driver["status"]["phase"] == "Running"
         assert stuck["status"]["incarnation"] == 1
+
+
+TWICE = """
+import os
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+servers = os.environ["SLUICE_KAFKA_BOOTSTRAP_SERVERS"]
+rows = (spark.readStream.format("kafka").option("subscribe", os.environ["SLUICE_KAFKA_TOPICS"])
+        .option("kafka.bootstrap.servers", servers).option("failOnDataLoss", "false")
+        .option("startingOffsets", "earliest").load().select("key", "value"))
+def start(name, writer):
+    place = os.environ["SLUICE_CHECKPOINT_LOCATION"] + "/" + name
+    writer = writer.queryName(name).option("checkpointLocation", place)
+    writer.trigger(processingTime="1 second").start()
+start("kept", rows.writeStream.format("kafka").option("kafka.bootstrap.servers", servers).option("topic", "twice-out"))
+start("dropped", rows.writeStream.format("noop"))
+spark.streams.awaitAnyTermination()
+"""
+
+
+def test_of_each_of_several_queries_it_is_told_how_many_rows_kafka_deleted_unread(
+    cluster: Cluster, namespace: str, operator: str, prometheus: Prometheus, load: Load
+) -> None:
+    for end in ("in", "out"):
+        load.create_topic(f"twice-{end}")
+    load.send("twice-in", rate=RATE, records=1000)
+    with running_program(cluster, namespace, "twice", TWICE) as job:
+        job.wait_until_ready()
+        job.wait("no lag", lambda it: it["status"]["stream"].get("lagRows") == 0, seconds=60)
+        job.patch(suspend=True)
+        job.wait("suspension", lambda it: it["status"]["phase"] == "Suspended")
+        load.send("twice-in", rate=RATE, records=1000)
+        left = load.delete_all_but("twice-in", 50)
+        assert left == 4 * 50
+        job.patch(suspend=False)
+        job.wait_until_ready(incarnation=2)
+        metric = f'sluice_query_expired_rows_total{{namespace="{namespace}",job="twice"}}'
+
+        def expired() -> dict[str, float]:
+            told = prometheus.query(metric)
+            return {one["metric"]["query"]: float(one["value"][1]) for one in told}
+
+        lost = 1000 - left
+        both = {"kept": lost, "dropped": lost}
+        wait_for("what both have lost", lambda: expired() == both, seconds=180, every=5)
+        page = cluster.sluice("status", "twice", "-n", namespace).stdout
+        for query in both:
+            assert f"Expired      {lost} rows, unread, of query {query}" in page
+            assert re.search(rf"{query} +Running", page)
+        alert = (
+            f'ALERTS{{alertname="SluiceRowsExpired",alertstate="firing",namespace="{namespace}"}}'
+        )
+        (alarm,) = wait_for("the alert", lambda: prometheus.query(alert), seconds=90, every=5)
+        assert alarm["metric"]["job"] == "twice"
 
 
 def test_a_prometheus_that_goes_away_is_told_and_touches_no_job(

@@ -42,6 +42,23 @@ _TOOLS: Json = {
 }
 
 
+_DELETE = """
+import json, sys
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+servers, topic, newest = sys.argv[1], sys.argv[2], int(sys.argv[3])
+consumer = Consumer({"bootstrap.servers": servers, "group.id": "deleting"})
+names = [TopicPartition(topic, number) for number in consumer.list_topics(topic).topics[topic].partitions]
+ends = {one.partition: consumer.get_watermark_offsets(one)[1] for one in names}
+before = [TopicPartition(topic, number, max(0, end - newest)) for number, end in ends.items()]
+for deleted in AdminClient({"bootstrap.servers": servers}).delete_records(before).values():
+    deleted.result()
+kept = [consumer.get_watermark_offsets(one) for one in names]
+consumer.close()
+print(json.dumps({"left": sum(end - begin for begin, end in kept)}))
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """The load generator, the checker and topics of a namespace."""
@@ -78,6 +95,11 @@ class Load:
         process = self._exec("python3", "-c", code, SERVERS, topic, str(partitions))
         output = process.communicate()[0]
         assert process.returncode == 0, output
+
+    def delete_all_but(self, topic: str, newest: int) -> int:
+        """Let Kafka delete all records but so many of each partition, as retention would; how many are left."""
+        process = self._exec("python3", "-c", _DELETE, SERVERS, topic, str(newest))
+        return int(result_of(process)["left"])
 
     def send(self, topic: str, *, rate: int, records: int, schema: str = "ads") -> Json:
         """Send so many numbered records at a steady rate; the generator's account."""
