@@ -48,11 +48,12 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 servers, topic, newest = sys.argv[1], sys.argv[2], int(sys.argv[3])
 consumer = Consumer({"bootstrap.servers": servers, "group.id": "deleting"})
+admin = AdminClient({"bootstrap.servers": servers})
 names = [TopicPartition(topic, number) for number in consumer.list_topics(topic).topics[topic].partitions]
 ends = {one.partition: consumer.get_watermark_offsets(one)[1] for one in names}
 before = [TopicPartition(topic, number, max(0, end - newest)) for number, end in ends.items()]
-for deleted in AdminClient({"bootstrap.servers": servers}).delete_records(before).values():
-    deleted.result()
+for deleted in admin.delete_records(before).values():
+    deleted.result(60)
 kept = [consumer.get_watermark_offsets(one) for one in names]
 consumer.close()
 print(json.dumps({"left": sum(end - begin for begin, end in kept)}))
