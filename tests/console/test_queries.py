@@ -58,6 +58,15 @@ def test_a_query_that_does_not_run_has_ended_or_failed(
     assert queries.data(found)["state"] == state
 
 
+def test_of_many_queries_those_that_do_not_run_are_shown_and_the_others_counted() -> None:
+    many = [Query(name=f"query-{number:02}", is_active=number != 23) for number in range(24)]
+    header, first, *others, more = queries.lines(many, "p95", NOW)
+    assert header.cells[0] == "QUERY"
+    assert first.cells[:2] == ("query-23", "Ended")
+    assert [line.cells[0] for line in others] == [f"query-{number:02}" for number in range(19)]
+    assert more.cells[0] == "4 more"
+
+
 def test_rows_that_are_lost_unread_or_nearly_so_are_told() -> None:
     calm = Query(name="clicks", retention_used=0.8)
     assert list(queries.losses([calm, Query(name="visits")])) == []

@@ -12,6 +12,9 @@ from sluice.ports import Json, Labelled
 _NUMBER = "number"
 """The label that tells the numbers of a query from each other, so that one question is enough for all of them."""
 
+MOST = 20
+"""Queries that a page has room for."""
+
 NEAR = 0.8
 """Where so much of what is kept waits, rows are about to be deleted unread, as the alert on it has it."""
 
@@ -71,9 +74,9 @@ def queries(answer: Iterable[Labelled]) -> tuple[Query, ...]:
 
 
 def lines(found: Sequence[Query], share: str, now: datetime) -> Iterator[Line]:
-    """A table of them; `share` is the percentile of their latencies."""
+    """A table of them, those that do not run first; `share` is the percentile of their latencies."""
     yield Line(cells=("QUERY", "STATE", "ARRIVING", share, "LAG", "BATCH", "AGO"))
-    for one in found:
+    for one in sorted(found, key=lambda one: one.is_active)[:MOST]:
         yield Line(
             cells=(
                 one.name,
@@ -86,6 +89,8 @@ def lines(found: Sequence[Query], share: str, now: datetime) -> Iterator[Line]:
             ),
             tone=Tone.PLAIN if one.is_active else Tone.BAD if one.failures else Tone.ODD,
         )
+    if len(found) > MOST:
+        yield Line(cells=(f"{len(found) - MOST} more",), detail="all of them with -o json")
 
 
 def losses(found: Iterable[Query]) -> Iterator[Line]:

@@ -11,7 +11,8 @@ executors share a part of that, a latency is as much longer with few of them as 
 import math
 from bisect import insort
 from dataclasses import replace
-from itertools import accumulate
+from itertools import groupby
+from operator import itemgetter
 
 from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.capacity import Capacity
@@ -45,18 +46,14 @@ def as_of(curve: LatencyCurve, batching: Batching, executors: int) -> LatencyCur
     """
     if not batching.shared:
         return curve
-    logs = (
-        log + math.log(times(batching, executors, used))
-        for used, log in zip(curve.utilisations, curve.logs, strict=True)
-    )
-    return replace(curve, logs=tuple(accumulate(logs, max)))
-
-
-def times(batching: Batching, executors: int, used: float) -> float:
-    """So many times that of one executor the latency is at a utilisation."""
-    if not batching.shared:
-        return 1.0
-    return by_batches(batching.on(executors), used) / by_batches(batching.on(1), used)
+    these, one = batching.on(executors), batching.on(1)
+    logs: list[float] = []
+    for log, step in groupby(zip(curve.logs, curve.utilisations, strict=True), key=itemgetter(0)):
+        uses = [used for _, used in step]
+        # As long as the curve is level, its first latency is the longest of these executors.
+        longest = log + math.log(by_batches(these, uses[0]) / by_batches(one, uses[0]))
+        logs += [max((*logs[-1:], longest))] * len(uses)
+    return replace(curve, logs=tuple(logs))
 
 
 def by_batches(batching: Batching, used: float) -> float:
@@ -66,7 +63,10 @@ def by_batches(batching: Batching, used: float) -> float:
 
 
 def _as_of_one(point: LatencyPoint, capacity: Capacity, batching: Batching) -> LatencyPoint:
-    factor = times(batching, point.executors, _used(point, capacity))
+    if not batching.shared:
+        return point
+    used = _used(point, capacity)
+    factor = by_batches(batching.on(point.executors), used) / by_batches(batching.on(1), used)
     return replace(point, seconds=point.seconds / factor)
 
 
