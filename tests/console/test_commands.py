@@ -238,6 +238,21 @@ def test_the_doctor_skips_what_the_person_may_not_ask(cluster: FakeCluster) -> N
     assert done.exit_code == 0
 
 
+def test_of_one_namespaces_operators_the_doctor_does_not_conclude_whose_a_job_is(
+    cluster: FakeCluster,
+) -> None:
+    cluster.installs()
+    elsewhere = resources.brand_new()
+    elsewhere["metadata"]["namespace"] = "billing"
+    cluster.stores(elsewhere)
+    nobodys = "no operator looks after the namespace billing"
+    assert nobodys in sluice("doctor").stdout
+    cluster.answers[path_of(DEPLOYMENTS, "ops")] = cluster.answers[path_of(DEPLOYMENTS, None)]
+    done = sluice("doctor", "--operator-namespace", "ops")
+    assert "it looks after shop" in done.stdout
+    assert nobodys not in done.stdout
+
+
 def test_a_prometheus_that_is_down_fails_the_examination(cluster: FakeCluster) -> None:
     doctor_sees(cluster)
     cluster.answers[f"{PROXY}/api/v1/query?time()"] = refusal(503, "no endpoints available")

@@ -65,10 +65,11 @@ def test_of_many_queries_those_that_do_not_run_are_shown_and_the_others_counted(
     assert first.cells[:2] == ("query-23", "Ended")
     assert [line.cells[0] for line in others] == [f"query-{number:02}" for number in range(19)]
     assert more.cells[0] == "4 more"
+    assert len(list(queries.lines(many[:20], "p95", NOW))) == 21
 
 
 def test_rows_that_are_lost_unread_or_nearly_so_are_told() -> None:
-    calm = Query(name="clicks", retention_used=0.8)
+    calm = Query(name="clicks", retention_used=0.8, expired=0.0)
     assert list(queries.losses([calm, Query(name="visits")])) == []
     (near,) = queries.losses([calm, Query(name="visits", retention_used=0.93)])
     assert near.cells == ("Expiring",)
