@@ -1,15 +1,16 @@
 """What a candidate would bring, and what speaks against it."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from sluice.core.deciding.assessing import Assessment, Goals, Trial, assess, moments
 from sluice.core.deciding.choosing import choose
-from sluice.core.deciding.latencies import explained, explained_curve
+from sluice.core.deciding.latencies import as_of, explained, explained_curve
 from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.capacity import Capacity, CapacityModel
-from sluice.core.modelling.latency import LatencyModel, LatencyPoint
+from sluice.core.modelling.latency import LatencyCurve, LatencyModel, LatencyPoint
 from sluice.core.modelling.load import Load, constant_load, load
 from sluice.core.modelling.shapes import Shape, Slots
 from sluice.core.series import NoData
@@ -135,6 +136,15 @@ def test_of_what_executors_share_latency_never_falls_with_the_load() -> None:
     assert found == sorted(found)
     # As at the least load: for the trigger, and for a batch of 3 s instead of 9 s.
     assert found[0] == pytest.approx(20.0 * (10.0 + 3.0) / (10.0 + 9.0), rel=0.01)
+
+
+def test_where_the_curve_of_one_is_level_that_of_many_is_too() -> None:
+    level = LatencyCurve(
+        utilisations=(0.0, 0.8), logs=(math.log(18), math.log(18)), points=(), boundary=1e9
+    )
+    of_thirty = as_of(level, Batching(shared=90.0, period=10.0), 30)
+    # For the batch that runs, and then for its own: 90 s each of one, the trigger and 3 s of thirty.
+    assert [math.exp(log) for log in of_thirty.logs] == pytest.approx([18 * 13 / 180] * 2)
 
 
 def test_a_job_that_is_hardly_used_is_not_overloaded() -> None:
