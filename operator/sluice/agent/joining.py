@@ -11,15 +11,15 @@ of that has arrived just now, and the offsets before it are no rows at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from sluice.agent.offsets import Offsets
 
 _FEWEST_ROWS = 0.5
 """The share of its offsets that a batch has as rows where nothing was lost before it: a topic that was compacted has
 gaps, and one with transactions has markers.
 """
-
-Offsets = Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
+
+Offsets = Mapping[str, int]
+"""An offset of each partition of Kafka, as `by_partition` names them."""
 
 _RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=(\d+), rampUpTimeSeconds=0\b")
 

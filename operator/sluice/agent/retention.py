@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from sluice.agent.offsets import Offsets
 from sluice.agent.progress import SourceProgress
-
-Offsets = Mapping[str, int]
 
 
 @dataclass(frozen=True)

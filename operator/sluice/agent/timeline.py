@@ -16,13 +16,13 @@ the oldest instant, for the caller to time in another way. `timing` chooses when
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sluice.agent.histogram import LONG_BOUNDS, Histogram
 from sluice.agent.latency import Committed
+from sluice.agent.offsets import Offsets
 
-Offsets = Mapping[str, int]
 _Range = tuple[str, int, int]
 
 _DOUBLINGS = 14  # of the longest bound: an hour becomes two years

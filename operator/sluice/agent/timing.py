@@ -24,9 +24,10 @@ from typing import Protocol
 from sluice.agent import joining, logs
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Timing
+from sluice.agent.offsets import Offsets
 from sluice.agent.records import Look, Record
 from sluice.agent.retention import Kept
-from sluice.agent.timeline import AGES, Offsets, Timeline
+from sluice.agent.timeline import AGES, Timeline
 
 PERIOD_SECONDS = 1.0
 LOOKUPS_PER_SECOND = 8.0

@@ -12,6 +12,18 @@ from sluice.ports import Json, Labelled
 _NUMBER = "number"
 """The label that tells the numbers of a query from each other, so that one question is enough for all of them."""
 
+_METRICS = {
+    "is_active": "sluice_query_active",
+    "failures": "sluice_query_failures_total",
+    "arriving": "sluice_query_arrival_rows_per_second",
+    "lag": "sluice_query_backlog_rows",
+    "batch": "sluice_query_batch_id",
+    "committed": "sluice_query_last_commit_timestamp_seconds",
+    "retention_used": "sluice_query_retention_used_ratio",
+    "expired": "sluice_query_expired_rows_total",
+}
+"""The numbers that are a metric each; the latency is made from a histogram."""
+
 MOST = 20
 """Queries that a page has room for."""
 
@@ -47,16 +59,8 @@ def question(namespace: str, name: str, percentile: float) -> str:
     job = f'{{namespace="{namespace}",job="{name}"}}'
     span = f"[{SHORTEST_RATE.total_seconds():.0f}s]"
     buckets = f"sum by (le, query) (rate(sluice_query_record_latency_seconds_bucket{job}{span}))"
-    numbers = {
-        "is_active": f"max by (query) (sluice_query_active{job})",
-        "failures": f"max by (query) (sluice_query_failures_total{job})",
-        "arriving": f"max by (query) (sluice_query_arrival_rows_per_second{job})",
-        "latency": f"histogram_quantile({percentile:g}, {buckets})",
-        "lag": f"max by (query) (sluice_query_backlog_rows{job})",
-        "batch": f"max by (query) (sluice_query_batch_id{job})",
-        "committed": f"max by (query) (sluice_query_last_commit_timestamp_seconds{job})",
-        "retention_used": f"max by (query) (sluice_query_retention_used_ratio{job})",
-        "expired": f"max by (query) (sluice_query_expired_rows_total{job})",
+    numbers = {number: f"max by (query) ({metric}{job})" for number, metric in _METRICS.items()} | {
+        "latency": f"histogram_quantile({percentile:g}, {buckets})"
     }
     return " or ".join(
         f'label_replace({asked}, "{_NUMBER}", "{number}", "", "")'
