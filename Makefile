@@ -52,7 +52,7 @@ generate: install ## Write CRDs, reference, tables of metrics and dashboards fro
 
 .PHONY: unit
 unit: install ## Tests that need no cluster
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: programs
 programs: ## Helm and promtool for the tests, built if they are not on the PATH

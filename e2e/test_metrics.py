@@ -60,7 +60,10 @@ MAY_BE_EMPTY = (*EMPTY_WHILE_HEALTHY, *EMPTY_WITHOUT_PRESSURE)
 def watched(
     cluster: Cluster, namespace: str, prometheus: Prometheus, operator: str, load: Load
 ) -> Iterator[Job]:
-    """A job with windows, state and objectives under a steady load, decided about but left alone."""
+    """A job with windows, state and objectives under a steady load, decided about but left alone.
+
+    It runs while tests of other jobs do, and what takes it minutes to have is asked for after them.
+    """
     for end in ("in", "out"):
         load.create_topic(f"watched-{end}")
     body = passthrough("watched", slo=SLO, scaling=OBSERVED, recovery={"target": "3m"})
@@ -72,52 +75,6 @@ def watched(
     ):
         job.wait_until_ready()
         yield job
-
-
-def queries_of_panels(job: Job) -> dict[str, str]:
-    """Each query of each panel with the variables filled in, by itself and its place."""
-    found = {}
-    for path in sorted(Path("charts/sluice/dashboards").glob("*.json")):
-        for panel in json.loads(path.read_text())["panels"]:
-            for target in panel.get("targets", []):
-                query = target["expr"].replace("$namespace", job.namespace)
-                query = query.replace("$job", job.name).replace("$__rate_interval", "1m")
-                found[query] = f"{path.stem}/{panel['title']}"
-    return found
-
-
-def test_all_rules_are_loaded_and_healthy(watched: Job, prometheus: Prometheus) -> None:
-    declared = len(re.findall(r"^ *- (?:record|alert):", _rules(), re.M))
-
-    def all_healthy() -> list[Json]:
-        rules = prometheus.rules()
-        return rules if all(rule["health"] == "ok" for rule in rules) else []
-
-    rules = wait_for("a first evaluation of all rules", all_healthy, seconds=400, every=10)
-    assert len(rules) == declared
-    # A slow machine may really break the promise; nothing else may call anybody.
-    firing = {rule["name"] for rule in rules if rule.get("state") == "firing"}
-    assert firing <= {"SluiceErrorBudgetBurns"}
-
-
-def _rules() -> str:
-    return "".join(path.read_text() for path in Path("charts/sluice/rules").glob("*.yaml"))
-
-
-def test_the_status_tells_what_is_attained(watched: Job, prometheus: Prometheus) -> None:
-    watched.wait(
-        "an objective that is met",
-        lambda resource: condition(resource, "ObjectivesMet")["status"] == "True",
-        seconds=240,
-    )
-    # The first minutes of a young job count against it: rows waited for its driver.
-    met = watched.wait(
-        "more good time than bad",
-        lambda resource: resource["status"]["slo"].get("attainment", 0) > 0.5,
-        seconds=240,
-    )
-    assert condition(met, "MetricsAvailable")["reason"] == "Scraped"
-    assert met["status"]["summary"]["slo"].endswith("%/99%")
 
 
 def test_the_arrival_rate_is_the_generators(watched: Job, prometheus: Prometheus) -> None:
@@ -157,26 +114,43 @@ def test_percentiles_agree_with_the_records_own_times(
             assert abs(_bucket(told) - _bucket(real)) <= 1, f"p{percentile}: {told} and {real}"
 
 
-def test_every_panel_shows_something(watched: Job, prometheus: Prometheus) -> None:
-    wanted = queries_of_panels(watched)
-    assert len(wanted) > 60
-
-    def answered() -> bool:
-        for query in [*wanted]:
-            if any(part in query for part in MAY_BE_EMPTY) or prometheus.query(query):
-                del wanted[query]
-        return not wanted
-
-    try:
-        # What was forecast is shown five minutes later; the tests before this one have taken most of them.
-        wait_for("data in every panel", answered, seconds=480, every=10)
-    except AssertionError:
-        raise AssertionError(f"nothing to show: {wanted}") from None
-
-
 def _bucket(seconds: float) -> int:
     """The number of the bucket of the latency histogram that a value is in."""
     return sum(bound < seconds for bound in RECORD_LATENCY.buckets)
+
+
+def test_all_rules_are_loaded_and_healthy(watched: Job, prometheus: Prometheus) -> None:
+    declared = len(re.findall(r"^ *- (?:record|alert):", _rules(), re.M))
+
+    def all_healthy() -> list[Json]:
+        rules = prometheus.rules()
+        return rules if all(rule["health"] == "ok" for rule in rules) else []
+
+    rules = wait_for("a first evaluation of all rules", all_healthy, seconds=400, every=10)
+    assert len(rules) == declared
+    # A slow machine may really break the promise; nothing else may call anybody.
+    firing = {rule["name"] for rule in rules if rule.get("state") == "firing"}
+    assert firing <= {"SluiceErrorBudgetBurns"}
+
+
+def _rules() -> str:
+    return "".join(path.read_text() for path in Path("charts/sluice/rules").glob("*.yaml"))
+
+
+def test_the_status_tells_what_is_attained(watched: Job, prometheus: Prometheus) -> None:
+    watched.wait(
+        "an objective that is met",
+        lambda resource: condition(resource, "ObjectivesMet")["status"] == "True",
+        seconds=240,
+    )
+    # The first minutes of a young job count against it: rows waited for its driver.
+    met = watched.wait(
+        "more good time than bad",
+        lambda resource: resource["status"]["slo"].get("attainment", 0) > 0.5,
+        seconds=240,
+    )
+    assert condition(met, "MetricsAvailable")["reason"] == "Scraped"
+    assert met["status"]["summary"]["slo"].endswith("%/99%")
 
 
 HUNG = """
@@ -272,6 +246,35 @@ def test_of_each_of_several_queries_it_is_told_how_many_rows_kafka_deleted_unrea
         )
         (alarm,) = wait_for("the alert", lambda: prometheus.query(alert), seconds=90, every=5)
         assert alarm["metric"]["job"] == "twice"
+
+
+def test_every_panel_shows_something(watched: Job, prometheus: Prometheus) -> None:
+    wanted = queries_of_panels(watched)
+    assert len(wanted) > 60
+
+    def answered() -> bool:
+        for query in [*wanted]:
+            if any(part in query for part in MAY_BE_EMPTY) or prometheus.query(query):
+                del wanted[query]
+        return not wanted
+
+    try:
+        # What was forecast is shown five minutes later; the tests before this one have taken them, or most.
+        wait_for("data in every panel", answered, seconds=480, every=10)
+    except AssertionError:
+        raise AssertionError(f"nothing to show: {wanted}") from None
+
+
+def queries_of_panels(job: Job) -> dict[str, str]:
+    """Each query of each panel with the variables filled in, by itself and its place."""
+    found = {}
+    for path in sorted(Path("charts/sluice/dashboards").glob("*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            for target in panel.get("targets", []):
+                query = target["expr"].replace("$namespace", job.namespace)
+                query = query.replace("$job", job.name).replace("$__rate_interval", "1m")
+                found[query] = f"{path.stem}/{panel['title']}"
+    return found
 
 
 def test_a_prometheus_that_goes_away_is_told_and_touches_no_job(

@@ -1,6 +1,7 @@
 """Whatever a Spark of the tests leaves behind, killed or not, it leaves below pytest's own folder."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,12 @@ from hypothesis import settings
 # The machine may be busy: how long a case takes is no rule of any test.
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start Spark begin first: at the end, the other workers would wait for their minutes."""
+    sessions = Counter(item.path for item in items if item.get_closest_marker("spark"))
+    items.sort(key=lambda item: -sessions[item.path])
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
     for place in (made.java, made.blocks, made.python, root / "conf"):
         place.mkdir()
     # Not JAVA_TOOL_OPTIONS: each JVM writes that it picked them up, where a program's own lines are compared.
-    options = f"-Djava.io.tmpdir={made.java} -XX:-UsePerfData"
+    options = f"-Djava.io.tmpdir={made.java} -XX:-UsePerfData -XX:TieredStopAtLevel=1"
     (root / "conf" / "spark-defaults.conf").write_text(
         f"spark.driver.extraJavaOptions {options}\nspark.executor.extraJavaOptions {options}\n"
     )
