@@ -1,4 +1,4 @@
-"""When executors that were retired are ended; `test_streaming` has it with Spark."""
+"""When executors that were retired are ended; `test_executors` has it with Spark."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who is seen to work, and since when; `test_streaming` has the executors of a real Spark."""
+"""Who is seen to work, and since when; `test_executors` has those of a real Spark."""
 
 from typing import Any
 from unittest.mock import Mock

@@ -1,4 +1,4 @@
-"""The verbs over a real socket, without Spark; `test_streaming` has them with Spark."""
+"""The verbs over a real socket, without Spark; `test_streaming` and `test_executors` have them with it."""
 
 import http.client
 import json

@@ -282,7 +282,7 @@ def test_version_tells_what_works_together(cluster: FakeCluster) -> None:
         (["top", "-n", "Shop"], 2, "'Shop' is no name of a namespace"),
         (["status", "clicks", "--context", "nowhere"], 3, "nowhere"),
         (["status", "clicks", "--kubeconfig", "/missing"], 3, "no cluster to ask"),
-        (["status"], 2, "Missing argument 'JOB'"),
+        (["status"], 2, "Missing argument 'JOB'. `sluice top` shows all jobs"),
         (["status", "clicks", "--since", "soon"], 2, "'soon' is not a duration"),
         (["status", "clicks", "--since", "1s"], 2, "5m is the least"),
         (["status", "clicks", "--since", "999999d"], 2, "'999999d' is too long; 366d is the most"),

@@ -109,7 +109,18 @@ formed = click.option(
     help="A page for people (the default), or data for scripts.",
 )
 
-one_job = click.argument("job", shell_complete=lambda ctx, _, text: _completions(ctx, text, _jobs))
+
+class JobName(click.types.StringParamType):
+    """A name of a job. Whoever gives none is told where the names are."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:  # noqa: ARG002  click's own
+        """What follows the words that the argument is missing."""
+        return "`sluice top` shows all jobs, with -A those of all namespaces."
+
+
+one_job = click.argument(
+    "job", type=JobName(), shell_complete=lambda ctx, _, text: _completions(ctx, text, _jobs)
+)
 
 
 def one_decision(told: str) -> Callable[[Command], Command]:
