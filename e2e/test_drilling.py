@@ -3,9 +3,13 @@
 import json
 import subprocess
 
+import pytest
+
 from e2e.faults.field import sender
 from e2e.support.jobs import Job
 from e2e.support.load import Load
+
+pytestmark = pytest.mark.long
 
 RATE = 50
 MET, NOT_NOW = 0, 1

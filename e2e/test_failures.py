@@ -14,6 +14,8 @@ from e2e.support.load import Load
 from e2e.support.programs import running_program
 from sluice.manifests.names import JOB_LABEL
 
+pytestmark = pytest.mark.long
+
 KAFKA = "kafka:9092"
 
 MISTAKES: dict[str, tuple[Json, tuple[str, ...]]] = {

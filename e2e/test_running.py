@@ -1,9 +1,13 @@
 """A job runs, carries every record, and goes without a trace."""
 
+import pytest
+
 from e2e.faults.field import sender
 from e2e.support.api import Json, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, progress_of
 from e2e.support.load import Load
+
+pytestmark = pytest.mark.long
 
 
 def test_a_job_carries_every_record_once(job: Job, load: Load) -> None:
