@@ -11,12 +11,14 @@ import pytest
 from e2e.support.api import Cluster, Json, condition, to_yaml
 from e2e.support.jobs import Job, passthrough, short_lived
 from e2e.support.load import Load
-from e2e.support.programs import running_program
+from e2e.support.programs import running, running_program
 from sluice.manifests.names import JOB_LABEL
 
 pytestmark = pytest.mark.long
 
 KAFKA = "kafka:9092"
+UNANSWERED = "kafka:9999"
+"""A port that the service does not have."""
 
 MISTAKES: dict[str, tuple[Json, tuple[str, ...]]] = {
     "missing-main-file": (
@@ -189,6 +191,20 @@ def _fails_for(topic: str) -> Callable[[Json], bool]:
         return claim.get("reason") == "TasksFail" and topic in claim["message"]
 
     return told
+
+
+def test_brokers_that_do_not_answer_are_told_of_while_spark_asks_them(
+    cluster: Cluster, namespace: str, operator: str, load: Load
+) -> None:
+    sources = [{"kafka": {"bootstrapServers": [UNANSWERED], "topics": ["asked"]}}]
+    with running(cluster, namespace, short_lived(passthrough("asking", sources=sources))) as job:
+        silent = job.wait(
+            "what it waits for",
+            lambda it: condition(it, "Progressing").get("reason") == "SourceSilent",
+            seconds=120,
+        )
+        assert f"no broker of {UNANSWERED} answers" in condition(silent, "Ready")["message"]
+        assert silent["status"]["incarnation"] == 1
 
 
 def test_executors_that_a_quota_refuses_cost_no_driver_and_come_when_there_is_room(

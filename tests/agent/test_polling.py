@@ -255,6 +255,20 @@ def test_a_query_that_is_stuck_in_a_batch_tells_since_when(program: Program) -> 
     assert family.samples[0].value == 290
 
 
+def test_of_a_query_whose_source_does_not_answer_it_is_told_which_and_since_when(
+    program: Program,
+) -> None:
+    java = program.starts("run-1", "orders")
+    java.doing = LOOKING
+    program.query()
+    program.now += 60
+
+    asking = {"source": "Kafka", "since": "2026-11-21T11:55:00.000Z"}
+    assert program.query()["asking"] == asking
+    java.doing = WORKING
+    assert program.query()["asking"] is None
+
+
 @pytest.mark.parametrize("doing", [WAITING, LOOKING])
 def test_a_query_that_waits_for_rows_is_not_in_a_batch(
     doing: dict[str, Any], program: Program

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.agent.records import REAL_TIME, Activity, Failure, Look, Record, Trigger
+from sluice.agent.records import REAL_TIME, Activity, Asking, Failure, Look, Record, Trigger
 from tests.agent.building import BEGIN, KAFKA, by_pattern, kafka, trigger
 
 
@@ -226,7 +226,7 @@ def test_offsets_that_spark_left_null_do_not_forget_the_arrivals() -> None:
 
 
 def test_a_batch_is_in_flight_from_its_first_sight_until_the_next_report() -> None:
-    at_work, resting = Activity("Processing new data", True), Activity("Waiting", False)
+    at_work, resting = Activity("Processing new data", in_batch=True), Activity("Waiting")
     stuck = record(committed(0, 0, 0, 100, 100)).with_activity(at_work, 5).with_activity(at_work, 9)
 
     assert (stuck.in_batch_since, stuck.doing) == (5, "Processing new data")
@@ -234,6 +234,21 @@ def test_a_batch_is_in_flight_from_its_first_sight_until_the_next_report() -> No
     assert stuck.with_progress(trigger(**committed(1, 10, 100, 110, 110))).in_batch_since is None
     assert stuck.with_end(None, BEGIN + 12).in_batch_since is None
     assert stuck.with_run("query-1", "run-2", 11).in_batch_since is None
+
+
+def test_a_source_is_asked_from_the_first_sight_of_that_until_it_has_answered() -> None:
+    orders, clicks = (
+        Activity(f"Getting offsets from {it}", asks=it) for it in ("orders", "clicks")
+    )
+    asks = record(committed(0, 0, 0, 100, 100)).with_activity(orders, 5).with_activity(orders, 9)
+
+    assert asks.asking == Asking("orders", 5)
+    assert asks.with_activity(clicks, 10).asking == Asking("clicks", 10)
+    assert asks.with_activity(Activity("Waiting"), 10).asking is None
+    idle = trigger(**(committed(1, 10, 100, 100, 100) | {"is_batch": False}))
+    assert asks.with_progress(idle).asking is None
+    assert asks.with_end(None, BEGIN + 12).asking is None
+    assert asks.with_run("query-1", "run-2", 11).asking is None
 
 
 def test_counters_go_on_in_the_next_run_of_the_query() -> None:

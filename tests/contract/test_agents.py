@@ -9,7 +9,7 @@ import pytest
 from sluice.adapters.agents import HttpAgents, agent_url
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
-from sluice.core.observations import AgentReport, ExecutorWork, FailingTasks, Processing
+from sluice.core.observations import AgentReport, Asking, ExecutorWork, FailingTasks, Processing
 from sluice.errors import AgentUnavailable
 from tests.support.http import CUT_OFF, Answer, Server, telling
 from tests.support.jobs import NOW
@@ -43,6 +43,7 @@ STATE: dict[str, Any] = {
             "leftRows": 30,
             "latencySeconds": {"p50": 0.5, "p95": 2.0},
             "latencyWindowSeconds": 60.0,
+            "asking": {"source": "KafkaV2[Subscribe[clicks]]", "since": "2026-03-01T11:59:30.000Z"},
             "state": {"rows": 10, "bytes": 2000, "partitions": 4},
             "batches": [
                 {
@@ -103,6 +104,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (query.backlog, query.latency["p95"]) == (timedelta(seconds=1.5), 2.0)
     assert query.left_rows == 30
     assert query.latency_window == 60.0
+    assert query.asking == Asking("KafkaV2[Subscribe[clicks]]", NOW - timedelta(seconds=30))
     assert (query.state_rows, query.state_bytes, query.state_partitions) == (10, 2000, 4)
     assert query.profile == "dropped"
     assert query.processing is Processing.REAL_TIME

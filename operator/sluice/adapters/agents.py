@@ -19,6 +19,7 @@ from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import (
     AgentReport,
+    Asking,
     ExecutorWork,
     FailingTasks,
     Processing,
@@ -180,6 +181,11 @@ def _failing(tasks: dict[str, Any] | None) -> FailingTasks | None:
     )
 
 
+def _asking(asking: dict[str, Any] | None) -> Asking | None:
+    since = _time((asking or {}).get("since"))
+    return None if asking is None or since is None else Asking(str(asking["source"]), since)
+
+
 def _query(query: dict[str, Any]) -> QueryReport:
     batch, failure, state = (
         query.get("lastBatch") or {},
@@ -207,6 +213,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
         state_partitions=state.get("partitions"),
         state_store=state.get("provider"),
         in_batch_since=_time(query.get("inBatchSince")),
+        asking=_asking(query.get("asking")),
         batches=tuple(_batch(batch) for batch in query.get("batches") or ()),
         trigger_seconds=query.get("triggerSeconds"),
         most_rows=query.get("mostRows"),

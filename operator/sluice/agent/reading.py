@@ -26,7 +26,7 @@ _LONGEST_MESSAGE = 1024
 _STATE_PARTITIONS = "spark.sql.shuffle.partitions"
 _STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
-_ASKING_SOURCES = "Getting offsets from"
+_ASKING = "Getting offsets from "
 _PERIOD = re.compile(r"(?:ProcessingTime|RealTime)Trigger\((\d+)\)")
 _PROCESSING = {"RealTimeTrigger": REAL_TIME, "ContinuousTrigger": CONTINUOUS}
 _MOST_ROWS = re.compile(r"MaxRows: (\d+)")
@@ -90,8 +90,11 @@ def activity_of(query: Any) -> Activity:
     """Return what a query does now: work on a batch, look for new rows, or wait."""
     status = json.loads(query.status().json())
     doing = str(status["message"])
-    is_at_work = status["isTriggerActive"] and not doing.startswith(_ASKING_SOURCES)
-    return Activity(doing=doing, in_batch=bool(is_at_work))
+    if not status["isTriggerActive"]:
+        return Activity(doing)
+    if doing.startswith(_ASKING):
+        return Activity(doing, asks=doing.removeprefix(_ASKING))
+    return Activity(doing, in_batch=True)
 
 
 def state_layout(query: Any) -> StateLayout | None:

@@ -85,10 +85,19 @@ class Look:
 
 @dataclass(frozen=True)
 class Activity:
-    """What a query does now, in Spark's words, and whether that is work on a batch."""
+    """What a query does now, in Spark's words: work on a batch, or to ask a source for its offsets, or to wait."""
 
     doing: str
-    in_batch: bool
+    in_batch: bool = False
+    asks: str | None = None
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A source that a query asks for its offsets, and since when it was seen to."""
+
+    source: str
+    since: float
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,7 @@ class Record:
     replaced: Replaced | None = None
     doing: str | None = None
     in_batch_since: float | None = None
+    asking: Asking | None = None
 
     def with_progress(self, progress: Progress) -> Record:
         """Fold one trigger in; the triggers come in order."""
@@ -154,9 +164,12 @@ class Record:
         return replace(self, recent=(*self.recent[1 - MOST_KEPT :], batch))
 
     def with_activity(self, activity: Activity, now: float) -> Record:
-        """Note what the query does while it reports nothing new; a batch keeps its first sight."""
+        """Note what the query does while it reports nothing new; a batch and a question keep their first sight."""
         since = (self.in_batch_since or now) if activity.in_batch else None
-        return replace(self, doing=activity.doing, in_batch_since=since)
+        asking = self.asking
+        if asking is None or asking.source != activity.asks:
+            asking = Asking(activity.asks, now) if activity.asks else None
+        return replace(self, doing=activity.doing, in_batch_since=since, asking=asking)
 
     def with_run(
         self, id: str, run_id: str, started_at: float, trigger: Trigger | None = None
@@ -182,6 +195,7 @@ class Record:
             replaced=None,
             doing=None,
             in_batch_since=None,
+            asking=None,
         )
 
     def with_end(self, failure: Failure | None, at: float) -> Record:
@@ -200,6 +214,7 @@ class Record:
             seen=self.seen if failed else (),
             doing=None,
             in_batch_since=None,
+            asking=None,
         )
 
     @property
@@ -287,6 +302,7 @@ class Record:
             seen=self._seen_since(grown, progress),
             arrived_rows=arrived,
             in_batch_since=None,
+            asking=None,
         )
 
     def _seen_since(

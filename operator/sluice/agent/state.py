@@ -18,7 +18,7 @@ from sluice.agent.batches import MOST_KEPT, Batch
 from sluice.agent.executors import Work
 from sluice.agent.latency import Window
 from sluice.agent.progress import Progress
-from sluice.agent.records import Checkpoint, Failure, Record, Replaced
+from sluice.agent.records import Asking, Checkpoint, Failure, Record, Replaced
 from sluice.agent.snapshot import Snapshot
 from sluice.agent.tasks import Tasks
 
@@ -109,6 +109,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "error": _error(record.failure),
         "doing": record.doing,
         "inBatchSince": _time(record.in_batch_since),
+        "asking": _asking(record.asking),
         "lastProgressAt": _time(record.last.committed_at if record.last else None),
         "lastBatch": _batch(batch),
         "arrivalRowsPerSecond": record.arrival_rows_per_second(),
@@ -129,6 +130,13 @@ def _query(record: Record, now: float) -> dict[str, Any]:
 def _profile(replaced: Replaced | None) -> dict[str, Any]:
     """Describe what is measured without its sink; null for a query that the agent has not started."""
     return {"profile": {"sink": replaced.sink, "kind": replaced.kind} if replaced else None}
+
+
+def _asking(asking: Asking | None) -> dict[str, Any] | None:
+    """Describe the source that is asked for its offsets; null while none is."""
+    if asking is None:
+        return None
+    return {"source": asking.source, "since": logs.timestamp(asking.since)}
 
 
 def _checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any] | None:

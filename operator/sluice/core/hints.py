@@ -27,6 +27,18 @@ def executor_remedy(job: StreamJob, told: str) -> str:
     return _advice((*_of_memory(job), *_of_pods(job), room), told)
 
 
+def silent_brokers(job: StreamJob) -> str:
+    """What to do where brokers do not answer: a sentence, about what keeps a pod from any of them."""
+    return (
+        f"spec.sources: no broker of {_servers(job) or 'the program'} answers; correct bootstrapServers, open the way "
+        "to them in network policies, or let the program speak their protocol (kafka.security.protocol)."
+    )
+
+
+def _servers(job: StreamJob) -> str:
+    return ", ".join(server for source in job.sources for server in source.bootstrap_servers)
+
+
 def _advice(known: Iterable[Known], told: str) -> str:
     for fragments, advice in known:
         if any(fragment in told for fragment in fragments):
@@ -85,31 +97,13 @@ def _of_checkpoints(job: StreamJob) -> tuple[Known, ...]:
 def _of_program(job: StreamJob) -> tuple[Known, ...]:
     """What the driver's program meets."""
     application = job.application
-    topics = ", ".join(topic for source in job.sources for topic in source.topics)
-    servers = ", ".join(server for source in job.sources for server in source.bootstrap_servers)
     return (
         (
             ("can't open file",),
             f"spec.application.mainFile: {application.main_file!r} is not in the image "
             f"{application.image!r}; correct the path or the image.",
         ),
-        (
-            ("UnknownTopicOrPartition", "does not host this topic-partition"),
-            f"A topic that the program reads or writes does not exist{f' at {servers}' if servers else ''}"
-            f"{f' (spec.sources has {topics})' if topics else ''}; create it.",
-        ),
-        (
-            ("data may have been lost", "KAFKA_DATA_LOSS"),
-            f"spec.sources{f': of {topics}' if topics else ''}, offsets that the checkpoint goes on from are gone: "
-            "their records expired before they were read, or the topic was made anew. To go on with what is there, "
-            "set the source's option failOnDataLoss to false in the program; or begin anew with another "
-            "spec.checkpoint, which leaves this job's progress behind.",
-        ),
-        (
-            ("No resolvable bootstrap urls", "Failed to create new KafkaAdminClient"),
-            f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod; "
-            "correct bootstrapServers.",
-        ),
+        *_of_kafka(job),
         (
             ("Failed to find data source: kafka", "Failed to find the data source: kafka"),
             f"spec.application.image: {application.image!r} has no Kafka connector for Spark.",
@@ -128,6 +122,43 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
         (
             ("ModuleNotFoundError",),
             "spec.application: add the module to the image, or its directory to pythonPath.",
+        ),
+    )
+
+
+def _of_kafka(job: StreamJob) -> tuple[Known, ...]:
+    """What the brokers say, or do not."""
+    topics = ", ".join(topic for source in job.sources for topic in source.topics)
+    servers = _servers(job)
+    return (
+        (
+            ("UnknownTopicOrPartition", "does not host this topic-partition"),
+            f"A topic that the program reads or writes does not exist{f' at {servers}' if servers else ''}"
+            f"{f' (spec.sources has {topics})' if topics else ''}; create it.",
+        ),
+        (
+            ("data may have been lost", "KAFKA_DATA_LOSS"),
+            f"spec.sources{f': of {topics}' if topics else ''}, offsets that the checkpoint goes on from are gone: "
+            "their records expired before they were read, or the topic was made anew. To go on with what is there, "
+            "set the source's option failOnDataLoss to false in the program; or begin anew with another "
+            "spec.checkpoint, which leaves this job's progress behind.",
+        ),
+        (
+            ("No resolvable bootstrap urls", "Failed to create new KafkaAdminClient"),
+            f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod; "
+            "correct bootstrapServers.",
+        ),
+        (("Timed out waiting for a node assignment",), silent_brokers(job)),
+        (
+            ("SaslAuthenticationException", "UnsupportedSaslMechanismException"),
+            f"The brokers{f' at {servers}' if servers else ''} refuse the program's login; correct its options "
+            "kafka.sasl.*, or the Secret that they are from.",
+        ),
+        (
+            ("TopicAuthorizationException",),
+            "The brokers do not let the program's login at a topic"
+            f"{f' (spec.sources has {topics})' if topics else ''}; give it the rights Read and Describe for what it "
+            "reads, and Write and Describe for what it writes.",
         ),
     )
 

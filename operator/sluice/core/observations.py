@@ -157,6 +157,14 @@ class Processing(StrEnum):
     """Without batches that Spark tells of."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A source that a query asks for its offsets, in Spark's words, and since when it was seen to."""
+
+    source: str
+    since: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReport:
     """One streaming query, as the agent sees it. Rates are rows per second.
@@ -189,6 +197,7 @@ class QueryReport:
     state_partitions: int | None = None
     state_store: str | None = None
     in_batch_since: datetime | None = None
+    asking: Asking | None = None
     batches: tuple[BatchReport, ...] = ()
     trigger_seconds: float | None = None
     most_rows: float | None = None

@@ -36,6 +36,12 @@ UNKNOWN_WORTH_TELLING = 0.01
 FAILING_FOR = timedelta(seconds=20)
 """How long a batch may run of which more tasks fail than are done, until that is told: some tasks fail now and then."""
 
+ASKING_FOR = timedelta(seconds=20)
+"""How long Kafka may be asked for its offsets, until that is told: brokers that can be reached answer at once."""
+
+_KAFKA = "KafkaV2["
+"""How Spark's words for such a source begin."""
+
 CLOCKS_APART = timedelta(minutes=1)
 """Beyond this difference of the clocks, what Prometheus tells is not about now."""
 
@@ -186,9 +192,9 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
     if failing is not None:
         return fails(kind, "TasksFail", failing)
     for query in report.counting:
-        stall = _stall(query, job.progress_deadline, now)
-        if stall is not None:
-            return fails(kind, *stall)
+        halt = _silence(job, query, now) or _stall(query, job.progress_deadline, now)
+        if halt is not None:
+            return fails(kind, *halt)
     for query in report.counting:
         if query.processing is Processing.CONTINUOUS:
             text = f"Query {query.name!r} has a continuous trigger: Spark tells neither its batches nor its rates."
@@ -236,6 +242,18 @@ def _failing(job: StreamJob, report: AgentReport, now: datetime) -> str | None:
     if not tasks.error:
         return f"{told} The driver's log tells why."
     return f"{told} The last error: {tasks.error.rstrip('.')}.{hints.remedy(job, tasks.error)}"
+
+
+def _silence(job: StreamJob, query: QueryReport, now: datetime) -> tuple[str, str] | None:
+    """Which brokers leave a query without an answer. Of files there may be many to list, which takes its time."""
+    asking = query.asking
+    if asking is None or not asking.source.startswith(_KAFKA) or now - asking.since < ASKING_FOR:
+        return None
+    text = (
+        f"Query {query.name!r} has waited for {format_duration(now - asking.since)} for the offsets of "
+        f"{asking.source}; Spark ends it after some tries of a minute each. {hints.silent_brokers(job)}"
+    )
+    return "SourceSilent", text
 
 
 def _stall(query: QueryReport, deadline: timedelta, now: datetime) -> tuple[str, str] | None:

@@ -18,6 +18,22 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
         ),
         ("Failed to create new KafkaAdminClient", ["spec.sources", "broker:9092"]),
         (
+            "kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listNodes",
+            ["spec.sources", "broker:9092", "network policies", "kafka.security.protocol"],
+        ),
+        (
+            "SaslAuthenticationException: Authentication failed: Invalid username or password",
+            ["broker:9092", "login", "kafka.sasl", "Secret"],
+        ),
+        (
+            "UnsupportedSaslMechanismException: Client SASL mechanism 'SCRAM-SHA-512' not enabled in the server",
+            ["broker:9092", "kafka.sasl"],
+        ),
+        (
+            "TopicAuthorizationException: Not authorized to access topics: [views]",
+            ["spec.sources has clicks", "Read and Describe", "Write and Describe"],
+        ),
+        (
             "ErrImagePull: not found",
             ["spec.application.image", "shop/clicks:1", "imagePullSecrets"],
         ),

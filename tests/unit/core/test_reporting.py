@@ -14,6 +14,7 @@ from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
 from sluice.core.news import News, news
 from sluice.core.observations import (
+    Asking,
     FailingTasks,
     Observed,
     PodPhase,
@@ -45,6 +46,12 @@ def flying(seconds: float, failing: FailingTasks) -> Observed:
     """A job whose batch has run for so long, and whose tasks have ended like that so far."""
     query_ = query(in_batch_since=NOW - timedelta(seconds=seconds))
     return Observed(driver=driver(JOB), report=report(query_, failing=failing))
+
+
+def asking(source: str, seconds: float) -> Observed:
+    """A job whose query has waited for so long for an answer of its source."""
+    query_ = query(asking=Asking(source, NOW - timedelta(seconds=seconds)))
+    return Observed(driver=driver(JOB), report=report(query_))
 
 
 FAILURE = Failure(
@@ -254,6 +261,32 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
             "2 have failed, 1 were done. The last error: NoSuchTopic: "
             "does not host this topic-partition. A topic that the program reads or writes does not exist",
         ),
+    ),
+    "brokers that do not answer are told with what may keep the driver from them": (
+        asking("KafkaV2[Subscribe[clicks]]", seconds=20),
+        STARTED,
+        *(
+            Condition.PROGRESSING,
+            Status.FALSE,
+            "SourceSilent",
+            "waited for 20s for the offsets of KafkaV2[Subscribe[clicks]]; Spark ends it after some tries of a minute "
+            "each. spec.sources: no broker of the program answers; correct bootstrapServers",
+        ),
+    ),
+    "a job whose brokers do not answer is not ready for that": (
+        asking("KafkaV2[Subscribe[clicks]]", seconds=20),
+        replace(STARTED, last_batch=None),
+        *(Condition.READY, Status.FALSE, "SourceSilent", "no broker of the program answers"),
+    ),
+    "brokers may take a while": (
+        asking("KafkaV2[Subscribe[clicks]]", seconds=19),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
+    ),
+    "many files may take a while to list": (
+        asking("FileStreamSource[s3a://clicks]", seconds=200),
+        STARTED,
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
     ),
     "a job whose tasks fail is not ready for that": (
         flying(30, FailingTasks(failed=2, completed=1)),
