@@ -148,7 +148,10 @@ def _of_kafka(job: StreamJob) -> tuple[Known, ...]:
             f"spec.sources: no server of {servers or 'the program'} can be resolved from the pod; "
             "correct bootstrapServers.",
         ),
-        (("Timed out waiting for a node assignment",), silent_brokers(job)),
+        (
+            ("Timed out waiting for a node assignment", "before the position for partition"),
+            silent_brokers(job),
+        ),
         (
             ("SaslAuthenticationException", "UnsupportedSaslMechanismException"),
             f"The brokers{f' at {servers}' if servers else ''} refuse the program's login; correct its options "

@@ -22,6 +22,10 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             ["spec.sources", "broker:9092", "network policies", "kafka.security.protocol"],
         ),
         (
+            "Timeout of 60000ms expired before the position for partition clicks-2 could be determined",
+            ["spec.sources", "broker:9092"],
+        ),
+        (
             "SaslAuthenticationException: Authentication failed: Invalid username or password",
             ["broker:9092", "login", "kafka.sasl", "Secret"],
         ),
