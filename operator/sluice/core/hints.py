@@ -30,8 +30,9 @@ def executor_remedy(job: StreamJob, told: str) -> str:
 def silent_brokers(job: StreamJob) -> str:
     """What to do where brokers do not answer: a sentence, about what keeps a pod from any of them."""
     return (
-        f"spec.sources: no broker of {_servers(job) or 'the program'} answers; correct bootstrapServers, open the way "
-        "to them in network policies, or let the program speak their protocol (kafka.security.protocol)."
+        f"spec.sources: no broker of {_servers(job) or 'the program'} answers. If they did before, bring them back; "
+        "else correct bootstrapServers, open the way to them in network policies, or let the program speak their "
+        "protocol (kafka.security.protocol)."
     )
 
 

@@ -184,7 +184,8 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
     failed = [query for query in report.queries if query.failure is not None and not query.active]
     for query in failed:
         assert query.failure is not None
-        text = f"Query {query.name!r} failed: {query.failure.error_class}: {query.failure.message}"
+        told = f"{query.failure.error_class}: {query.failure.message.rstrip('.')}."
+        text = f"Query {query.name!r} failed: {told}{hints.remedy(job, told)}"
         return fails(kind, "QueryFailed", text)
     if not report.running:
         return unknown(kind, "NoQuery", "The program has not started a query yet.")

@@ -193,6 +193,23 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         replace(STARTED, last_batch=7),
         *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
     ),
+    "a failed query is told with what to do": (
+        Observed(
+            driver=driver(JOB),
+            report=report(
+                query(
+                    active=False, failure=QueryFailure("SaslAuthenticationException", "No entry.")
+                )
+            ),
+        ),
+        STARTED,
+        *(
+            Condition.PROGRESSING,
+            Status.FALSE,
+            "QueryFailed",
+            "SaslAuthenticationException: No entry. The brokers refuse the program's login; correct",
+        ),
+    ),
     "a query that has failed is told also beside one that runs": (
         Observed(
             driver=driver(JOB),
@@ -270,7 +287,7 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
             Status.FALSE,
             "SourceSilent",
             "waited for 20s for the offsets of KafkaV2[Subscribe[clicks]]; Spark ends it after some tries of a minute "
-            "each. spec.sources: no broker of the program answers; correct bootstrapServers",
+            "each. spec.sources: no broker of the program answers. If they did before, bring them back; else correct",
         ),
     ),
     "a job whose brokers do not answer is not ready for that": (
