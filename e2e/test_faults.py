@@ -31,9 +31,6 @@ ASKED = os.environ.get("SLUICE_FAULTS", "")
 """How many faults, or which; with a disk and a clock of the job's own, which the short campaign does not need."""
 
 SHORT = (
-    "driver killed",
-    "executor killed",
-    "operator killed",
     "driver frozen for less than its Lease",
     "API server away for less than the Lease",
     "driver deleted by force",
@@ -44,6 +41,7 @@ SHORT = (
     "driver given up while its machine is frozen",
     "operator and driver killed",
 )
+"""What no other test does: those of survival and drills kill drivers, operators and executors one at a time."""
 
 
 @pytest.fixture
