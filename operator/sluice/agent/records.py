@@ -85,7 +85,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Activity:
-    """What a query does now, in Spark's words: work on a batch, or to ask a source for its offsets, or to wait."""
+    """What a query does now, in Spark's words: work on a batch, wait, or ask for offsets, of the source in `asks`."""
 
     doing: str
     in_batch: bool = False
