@@ -91,11 +91,7 @@ def remember_progress(record: Record, seen: Observed) -> Record:
     """Keep the newest committed batch that the agent told of, and what the checkpoint fixes."""
     queries = seen.report.queries if seen.report else ()
     record = _with_pinned(record, [query.checkpoint for query in queries])
-    commits = [
-        (query.committed_at, query.batch_id)
-        for query in queries
-        if query.committed_at is not None and query.batch_id is not None
-    ]
+    commits = [commit for query in queries if (commit := query.last_commit) is not None]
     if not commits:
         return record
     at, batch = max(commits)

@@ -214,6 +214,18 @@ class QueryReport:
         return self.committed_at is not None or (self.active and has_no_work)
 
     @property
+    def last_commit(self) -> tuple[datetime, int] | None:
+        """When the newest batch that is known was committed, and its number. A run that has committed none goes on
+        from what its checkpoint had, which the driver before may have committed when nobody asked it any more.
+        """
+        if self.committed_at is not None and self.batch_id is not None:
+            return self.committed_at, self.batch_id
+        found = self.checkpoint
+        if found is None or found.committed_at is None or found.last_batch is None:
+            return None
+        return found.committed_at, found.last_batch
+
+    @property
     def longest_wait(self) -> timedelta:
         """How long its trigger keeps it from committing what has arrived."""
         return timedelta(seconds=self.trigger_seconds or 0.0)

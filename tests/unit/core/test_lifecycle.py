@@ -21,6 +21,7 @@ from tests.support.jobs import NOW, driver, job, query, report
 
 RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
 STARTED = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks")
+SOONER = NOW - timedelta(seconds=5)
 
 
 def look(
@@ -348,6 +349,30 @@ def test_what_the_checkpoint_fixes_is_remembered_until_the_job_moves() -> None:
     assert silent.pinned == record.pinned
     assert record.with_start(RAN.checkpoint or "").pinned == record.pinned
     assert record.with_start("claim://shop/checkpoints/elsewhere").pinned == {}
+
+
+def had(batch: int, **changes: Any) -> AgentReport:
+    """A report whose query goes on from a checkpoint that has such a batch."""
+    kept = CheckpointReport(last_batch=batch, committed_at=NOW)
+    unknown = {"batch_id": None, "committed_at": None}
+    return report(query(**{**unknown, "checkpoint": kept, **changes}))
+
+
+def test_what_a_driver_committed_at_its_end_is_told_as_soon_as_the_next_has_read_the_checkpoint() -> (
+    None
+):
+    seen = Observed(driver=driver(job()), report=had(8))
+    record = look(job(), RAN, seen).record
+    assert (record.last_batch, record.last_commit) == (8, NOW)
+    newer = Observed(driver=driver(job()), report=had(8, batch_id=9, committed_at=SOONER))
+    record = look(job(), record, newer).record
+    assert (record.last_batch, record.last_commit) == (9, SOONER), "clocks of stores may differ"
+
+
+def test_a_job_on_a_checkpoint_that_it_found_does_not_leave_its_progress_behind_unasked() -> None:
+    record = look(job(), STARTED, Observed(driver=driver(job()), report=had(8))).record
+    moved = look(job(checkpoint={"claim": "checkpoints", "path": "elsewhere"}), record, Observed())
+    assert moved.phase is Phase.REFUSED
 
 
 @pytest.mark.parametrize("annotations", [{}, {"sluice.dev/allow-migration": RAN.checkpoint or ""}])
