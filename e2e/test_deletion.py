@@ -3,7 +3,7 @@
 import pytest
 
 from e2e.support.api import Cluster, Json, to_yaml
-from e2e.support.jobs import Job, passthrough, short_lived
+from e2e.support.jobs import Job, passthrough, progress_of, short_lived
 from e2e.support.load import Load
 
 SECONDS = 60
@@ -68,8 +68,10 @@ def test_a_job_that_loses_kafka_while_it_runs_goes_in_time(job: Job, load: Load)
         job.wait_until_gone(seconds=SECONDS)
 
 
-def test_deleting_frees_the_name_for_the_next_job(job: Job) -> None:
+def test_the_next_job_of_the_name_goes_on_from_the_checkpoint(job: Job, load: Load) -> None:
+    load.send(f"{job.name}-in", rate=400, records=400)
     job.wait_until_ready()
+    load.check(job)
     body = job.read()
     job.cluster.delete("StreamJob", job.namespace, job.name)
     job.cluster.apply(to_yaml(short_lived(passthrough(job.name))), job.namespace)
@@ -78,3 +80,5 @@ def test_deleting_frees_the_name_for_the_next_job(job: Job) -> None:
     driver = job.driver()
     assert driver is not None
     assert driver["metadata"]["ownerReferences"][0]["uid"] == again["metadata"]["uid"]
+    # It has nothing to do, and therefore commits nothing.
+    job.wait("what it found", lambda it: progress_of(it) >= progress_of(body) >= 0, seconds=30)
