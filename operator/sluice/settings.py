@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     polls_per_second: float = Field(
         25.0, gt=0, le=1000, description="Questions per second to all agents together."
     )
-    health_port: int = Field(8081, ge=1, le=65535, description="Port of /healthz.")
+    health_port: int = Field(8081, ge=1, le=65535, description="Port of /healthz and /readyz.")
     metrics_port: int = Field(9090, ge=1, le=65535, description="Port of /metrics.")
     prometheus_url: str = Field(
         "",

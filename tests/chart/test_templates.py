@@ -62,6 +62,7 @@ def test_the_operators_memory_is_bounded_and_its_probes_ask_its_health(helm: Hel
     assert own["resources"]["limits"]["memory"]
     for probe in ("startupProbe", "livenessProbe"):
         assert own[probe]["httpGet"] == {"path": "/healthz", "port": "health"}
+    assert own["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "health"}
     health = Settings.model_fields["health_port"].default
     assert {"name": "health", "containerPort": health} in own["ports"]
 

@@ -77,7 +77,7 @@ class FakeCluster:
         self.answers |= {
             "/version": Answer({"gitVersion": "v1.34.4"}),
             path_of(DEPLOYMENTS, None): Answer(listed(deployment(prometheus))),
-            path_of(CRDS, None, "streamjobs.sluice.dev"): Answer(served_crd()),
+            **{path_of(CRDS, None, kind.crd_name): Answer(served_crd(kind)) for kind in crds.KINDS},
             path_of(LEASES, "ops", "sluice-operator"): Answer(fresh_lease()),
             REVIEWS: allowed,
             OWN_REVIEWS: allowed,
@@ -122,10 +122,10 @@ def deployment(prometheus: str = "") -> Json:
     }
 
 
-def served_crd() -> Json:
-    """Our CRD, established."""
+def served_crd(kind: crds.Kind) -> Json:
+    """Our CRD of a kind, established."""
     established = {"conditions": [{"type": "Established", "status": "True"}]}
-    return {**crds.crd(crds.STREAM_JOB), "status": established}
+    return {**crds.crd(kind), "status": established}
 
 
 def fresh_lease() -> Json:

@@ -72,7 +72,7 @@ def other_crd() -> Json:
 def test_the_crd_must_be_that_of_this_version(
     found: Json | None, verdict: Verdict, says: str
 ) -> None:
-    check = installed.crd_check(found)
+    check = installed.crd_check(crds.STREAM_JOB, found)
     assert check.verdict is verdict
     assert says in check.found
     assert check.verdict is Verdict.FINE or "kubectl apply --server-side" in check.remedy

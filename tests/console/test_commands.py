@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from sluice import __version__, cli
 from sluice.console import queries, slo
 from sluice.console.cluster import path_of
+from sluice.console.doctor.examining import CRDS
 from sluice.console.installation import DEPLOYMENTS
 from sluice.ports import STREAM_JOBS
 from tests.console import resources
@@ -202,7 +203,8 @@ def test_the_doctor_examines_every_part_and_says_how_to_mend(cluster: FakeCluste
     assert re.findall(r"^[A-Z]+$", done.stdout, re.MULTILINE) == [
         *("CLUSTER", "INSTALLATION", "RIGHTS", "JOBS", "METRICS")
     ]
-    assert "CRD               ok    streamjobs.sluice.dev v1alpha1" in done.stdout
+    for name in ("streamjobs", "streamprofiles"):
+        assert f"CRD               ok    {name}.sluice.dev v1alpha1" in done.stdout
     assert re.search(r"Leader +ok +sluice-0 renewed", done.stdout)
     assert re.search(r"Rights +ok +ops/sluice may do all 44 things", done.stdout)
     assert re.search(r"Rules +ok ", done.stdout)
@@ -218,8 +220,10 @@ def test_the_doctor_ends_with_whether_anything_failed(cluster: FakeCluster) -> N
     assert verdicts["CRD"] == "ok"
     assert verdicts["Operator"] == "ok"
     cluster.answers[path_of(DEPLOYMENTS, None)] = Answer(listed())
+    cluster.answers[path_of(CRDS, None, "streamprofiles.sluice.dev")] = refusal(404, "no such CRD")
     done = sluice("doctor")
     assert done.exit_code == 1
+    assert re.search(r"CRD +FAIL +streamprofiles.sluice.dev is not installed", done.stdout)
     assert "no Deployment of the chart was found" in done.stdout
 
 

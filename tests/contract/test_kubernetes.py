@@ -166,6 +166,20 @@ async def test_a_lease_is_asked_for_while_all_others_wait_for_their_turns() -> N
     assert [request.path.rpartition("/")[2] for request in server.requests] == ["a", "operator"]
 
 
+async def test_schemas_are_told_by_kind() -> None:
+    named = {"type": "object", "x-kubernetes-group-version-kind": [{"kind": "StreamJob"}]}
+    document = {"components": {"schemas": {"dev.sluice.v1alpha1.StreamJob": named, "Time": {}}}}
+    async with Server(telling(document)) as server, client(server) as cluster:
+        assert await cluster.schemas("sluice.dev/v1alpha1") == {"StreamJob": named}
+    assert server.only.path == "/openapi/v3/apis/sluice.dev/v1alpha1"
+
+
+@pytest.mark.parametrize("code", [403, 404])
+async def test_an_api_server_that_publishes_no_schemas_tells_of_no_kind(code: int) -> None:
+    async with Server(Answer(code, "not for you")) as server, client(server) as cluster:
+        assert await cluster.schemas("sluice.dev/v1alpha1") == {}
+
+
 async def test_a_server_behind_a_path_is_asked_below_it() -> None:
     async with Server() as server:
         credentials = Credentials(server=f"{server.url}/k8s/clusters/c-1/")

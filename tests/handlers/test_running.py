@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from sluice.adapters.credentials import Credentials
-from sluice.handlers import running as running_module
-from sluice.handlers import sweeping
+from sluice.api.crds import KINDS, STREAM_JOB, object_schema
+from sluice.handlers import kinds, sweeping
 from sluice.handlers.running import run_operator
 from sluice.ports import LEASES, PODS, STREAM_JOBS, Json
 from sluice.services.operating import Operator
@@ -28,10 +28,18 @@ from tests.support.jobs import resource
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The server that the operator works on, and the address of its health."""
+    """The server that the operator works on, and the address at which it tells of its health."""
 
     server: ApiServer
-    health: str
+    address: str
+
+    async def health(self, path: str) -> int:
+        """The code of the answer to a probe."""
+        async with (
+            aiohttp.ClientSession() as client,
+            client.get(f"{self.address}/{path}") as answer,
+        ):
+            return answer.status
 
     async def pod(self, incarnation: int) -> Json:
         """The driver pod of that incarnation, as soon as it is there."""
@@ -48,8 +56,12 @@ class Running:
 
 
 @asynccontextmanager
-async def operating(namespaces: str = "", *, has_crds: bool = True) -> AsyncIterator[Running]:
-    """An operator that watches and leads; without CRDs, they come once it has asked for them."""
+async def operating(
+    namespaces: str = "", *, has_crds: bool = True, publishes: bool = True, first_lacks: str = ""
+) -> AsyncIterator[Running]:
+    """An operator that watches and leads. Without CRDs, or a part of the status in them, they come once it has asked;
+    it is not ready before.
+    """
     port = _free_port()
     settings = Settings(
         home="home",
@@ -61,12 +73,21 @@ async def operating(namespaces: str = "", *, has_crds: bool = True) -> AsyncIter
     )
     async with serving() as (server, address):
         server.has_crds = has_crds
+        if publishes:
+            server.schemas = {kind.name: object_schema(kind) for kind in KINDS}
+        if first_lacks:
+            server.schemas["StreamJob"] = without_status(first_lacks)
         credentials = Credentials(server=address)
         task = asyncio.create_task(run_operator(settings, credentials, fresh_key=b"fresh"))
-        running = Running(server, f"http://127.0.0.1:{port}/healthz")
+        running = Running(server, f"http://127.0.0.1:{port}")
         try:
             await server.until(lambda: has_crds or server.refused > 0, "a question for StreamJobs")
-            server.has_crds = True
+            await server.until(lambda: not has_crds or server.described > 0, "one for schemas")
+            if first_lacks or not has_crds:
+                assert await running.health("healthz") == 200
+                assert await running.health("readyz") == 503
+                assert server.watched == set()
+            server.has_crds, server.schemas = True, {}
             await server.until(
                 lambda: server.watched == {"pods", "streamjobs", "streamprofiles"}, "all watches"
             )
@@ -75,6 +96,13 @@ async def operating(namespaces: str = "", *, has_crds: bool = True) -> AsyncIter
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+
+def without_status(field: str) -> Json:
+    """A StreamJob's schema of a version that did not know a part of the status."""
+    schema = object_schema(STREAM_JOB)
+    del schema["properties"]["status"]["properties"][field]
+    return schema
 
 
 def _holder(server: ApiServer) -> str | None:
@@ -145,8 +173,25 @@ async def test_an_operator_of_one_namespace_watches_that_one_only() -> None:
 async def test_an_operator_that_was_there_before_the_crds_works_when_they_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(running_module, "ASK_AGAIN", 0.1)
+    monkeypatch.setattr(kinds, "ASK_AGAIN", 0.1)
     async with operating(has_crds=False) as running:
+        running.server.cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+
+
+async def test_an_operator_says_what_older_crds_lack_and_looks_after_jobs_when_they_have_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kinds, "ASK_AGAIN", 0.1)
+    async with operating(first_lacks="recoveries") as running:
+        assert "streamjobs have no .status.recoveries" in caplog.text
+        assert "kubectl apply --server-side --force-conflicts -f crds/" in caplog.text
+        running.server.cluster.put(STREAM_JOBS, resource())
+        await running.pod(1)
+
+
+async def test_an_api_server_that_publishes_no_schemas_is_worked_with() -> None:
+    async with operating(publishes=False) as running:
         running.server.cluster.put(STREAM_JOBS, resource())
         await running.pod(1)
 
@@ -199,9 +244,9 @@ async def test_a_job_that_went_while_the_watches_were_away_is_left_alone(
         assert [write for write in cluster.writes if "leases" not in write] == []
 
 
-async def test_it_says_that_it_is_alive() -> None:
-    async with operating() as running, aiohttp.ClientSession() as client:
-        assert (await client.get(running.health)).status == 200
+async def test_it_says_that_it_is_alive_and_ready() -> None:
+    async with operating() as running:
+        assert [await running.health(path) for path in ("healthz", "readyz")] == [200, 200]
 
 
 async def test_a_signal_ends_the_process_which_gives_the_lease_up(tmp_path: Path) -> None:

@@ -47,6 +47,10 @@ class ApiServer:
         self.selectors: set[tuple[str, str | None, str]] = set()
         """Whose watches were asked for: kind, namespace, label selector."""
         self.has_crds = True
+        self.schemas: dict[str, Json] = {}
+        """What it publishes of our kinds, by kind; an API server may publish nothing."""
+        self.described = 0
+        """How often it was asked for that."""
         self.is_mute = False
         """Whether changes are kept from the watches."""
         self.refused = 0
@@ -89,6 +93,7 @@ class ApiServer:
         route = application.router.add_route
         route("GET", "/api", _core)
         route("GET", "/apis", _groups)
+        route("GET", "/openapi/v3/apis/{group}/{version}", self._describe)
         for root in ("/api/{version}", "/apis/{group}/{version}"):
             route("GET", root, self._resources)
             route("GET", root + "/{plural}", _answering(self._list))
@@ -98,6 +103,23 @@ class ApiServer:
             for path in (place + "/{name}", place + "/{name}/{subresource}"):
                 route("*", path, _answering(self._one))
         return application
+
+    async def _describe(self, request: web.Request) -> web.Response:
+        self.described += 1
+        self._change.set()
+        if not self.schemas:
+            raise web.HTTPNotFound
+        group, version = request.match_info["group"], request.match_info["version"]
+        found = {
+            f"dev.sluice.{version}.{kind}": {
+                **schema,
+                "x-kubernetes-group-version-kind": [
+                    {"group": group, "version": version, "kind": kind}
+                ],
+            }
+            for kind, schema in self.schemas.items()
+        }
+        return web.json_response({"components": {"schemas": {**found, "Time": {}}}})
 
     async def _resources(self, request: web.Request) -> web.Response:
         group = request.match_info.get("group", "")

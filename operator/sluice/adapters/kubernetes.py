@@ -91,6 +91,19 @@ class KubernetesCluster:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
+    async def schemas(self, api_version: str) -> Mapping[str, Json]:
+        """The schemas of the kinds of a group and version; none where the API server does not publish them."""
+        path = f"/openapi/v3/apis/{api_version}"
+        try:
+            document = await self._ask("GET", path, self._turns, deadline=self._deadline)
+        except (NotFound, NotAllowed):
+            return {}
+        return {
+            named[0]["kind"]: schema
+            for schema in document["components"]["schemas"].values()
+            if (named := schema.get("x-kubernetes-group-version-kind"))
+        }
+
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
         """Read an object live. Raises NotFound."""
         return await self._call("GET", resource, namespace, name)
@@ -196,14 +209,34 @@ class KubernetesCluster:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] = _JSON,
     ) -> Json:
-        path, sent = _path(resource, namespace, name, subresource), dict(headers)
-        token = self._credentials.bearer()
+        return await self._ask(
+            method,
+            _path(resource, namespace, name, subresource),
+            self._turn(resource),
+            deadline=self._creating if method == "POST" else self._deadline,
+            body=body,
+            query=query,
+            headers=headers,
+        )
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        turn: AbstractAsyncContextManager[None],
+        *,
+        deadline: ClientTimeout,
+        body: Mapping[str, Any] | Sequence[Json] | None = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] = _JSON,
+    ) -> Json:
+        sent, token = dict(headers), self._credentials.bearer()
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         content = json.dumps(body, separators=(",", ":")).encode() if body is not None else None
         try:
             async with (
-                self._turn(resource),
+                turn,
                 self._session.request(
                     method,
                     f"{self._server}{path}",
@@ -211,7 +244,7 @@ class KubernetesCluster:
                     params=query,
                     headers=sent,
                     allow_redirects=False,
-                    timeout=self._creating if method == "POST" else self._deadline,
+                    timeout=deadline,
                 ) as answer,
             ):
                 code, told = answer.status, await answer.read()

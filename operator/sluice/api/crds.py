@@ -44,6 +44,11 @@ class Kind:
         """As paths and files have it."""
         return f"{self.name.lower()}s"
 
+    @property
+    def crd_name(self) -> str:
+        """That of its CRD."""
+        return f"{self.plural}.{GROUP}"
+
 
 STREAM_JOB = Kind(
     model=StreamJob,
@@ -80,9 +85,30 @@ def crd(kind: Kind) -> Json:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.plural}.{GROUP}"},
+        "metadata": {"name": kind.crd_name},
         "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
     }
+
+
+def lacking(kind: Kind, served: Mapping[str, Any]) -> str | None:
+    """The first field of spec and status that a served schema of the kind lacks, as a path; None if it has all.
+
+    A field of other bounds is there: who writes it is told when it does not fit.
+    """
+    ours = object_schema(kind)["properties"]
+    parts = {name: ours[name] for name in ("spec", "status")}
+    return next(_lacking({"properties": parts}, served, ""), None)
+
+
+def _lacking(ours: Mapping[str, Any], theirs: Mapping[str, Any], place: str) -> Iterator[str]:
+    known = theirs.get("properties", {})
+    for name, schema in ours.get("properties", {}).items():
+        if name in known:
+            yield from _lacking(schema, known[name], f"{place}.{name}")
+        else:
+            yield f"{place}.{name}"
+    if "items" in ours:
+        yield from _lacking(ours["items"], theirs.get("items", {}), f"{place}[]")
 
 
 def object_schema(kind: Kind) -> Json:

@@ -1,8 +1,6 @@
 """Run the operator's process: kopf's watches beside our own work, until one of them ends."""
 
 import asyncio
-import logging
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +14,10 @@ from sluice.adapters.health import HealthServer
 from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.adapters.metrics import MetricsServer
 from sluice.agent.pack import packed
-from sluice.errors import ClusterUnavailable, NotFound
+from sluice.handlers.kinds import wait_for_kinds
 from sluice.handlers.streamjobs import kopf_settings, register
 from sluice.handlers.sweeping import Sweeper
-from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES, Cluster
+from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES
 from sluice.services.operating import Operator, Scope
 from sluice.services.polling import Pace
 from sluice.settings import Settings
@@ -27,13 +25,8 @@ from sluice.settings import Settings
 if TYPE_CHECKING:
     from sluice.adapters.prometheus import PrometheusServer
 
-log = logging.getLogger(__name__)
-
 PAUSED_BY = "SLUICE_OPERATOR_PAUSED (the chart's operator.paused)"
 """What a user is told to take away when the whole operator is paused."""
-
-ASK_AGAIN = 2.0
-"""Seconds between two questions whether the API server serves StreamJobs."""
 
 
 async def run_operator(settings: Settings, credentials: Credentials, *, fresh_key: bytes) -> None:
@@ -75,8 +68,9 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         register(registry, operator, sweeper, credentials)
         metrics = MetricsServer(operator.registry, operator.refresh, port=settings.metrics_port)
         await stack.enter_async_context(metrics)
-        await _wait_for_kinds(cluster, namespaces)
-        await stack.enter_async_context(HealthServer(settings.health_port))
+        health = await stack.enter_async_context(HealthServer(settings.health_port))
+        await wait_for_kinds(cluster, namespaces)
+        health.is_ready = True
         work = asyncio.create_task(operator.run())
         sweeping = asyncio.create_task(sweeper.run())
         has_ended = asyncio.Event()
@@ -118,19 +112,3 @@ async def _metrics(settings: Settings, stack: AsyncExitStack) -> "PrometheusServ
         deadline=settings.prometheus_deadline,
     )
     return await stack.enter_async_context(PrometheusServer(endpoint))
-
-
-async def _wait_for_kinds(cluster: Cluster, namespaces: Sequence[str]) -> None:
-    """Wait until StreamJobs are served: kopf looks once, and would not watch what comes later."""
-    while True:
-        try:
-            place = namespaces[0] if namespaces else None
-            async for _ in cluster.each(STREAM_JOBS, place, metadata_only=True):
-                break
-        except NotFound as error:
-            log.warning("no StreamJobs are served, apply crds/streamjobs.yaml: %s", error)
-        except ClusterUnavailable as error:
-            log.warning("%s", error)
-        else:
-            return
-        await asyncio.sleep(ASK_AGAIN)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sluice import __version__
 from sluice.adapters.clock import SystemClock
+from sluice.api import crds
 from sluice.console import finding
 from sluice.console.cluster import path_of
 from sluice.console.doctor import asking, installed, working
@@ -17,7 +18,6 @@ from sluice.console.trouble import NotAllowed, NotThere, Trouble
 from sluice.errors import MetricsUnavailable
 from sluice.ports import LEASES, Json, Resource
 
-_CRD_NAME = "streamjobs.sluice.dev"
 CRDS = Resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
 
 _NO_PROMETHEUS = "Set prometheus.url in the chart: without it objectives are not measured"
@@ -50,7 +50,7 @@ class Examination:
         yield working.clock_check("Clock", "the API server", cluster.clock)
 
     def _installation(self) -> Iterator[Check]:
-        yield self._crd()
+        yield from map(self._crd, crds.KINDS)
         try:
             self.operators = installations(self.reader.cluster, self.home)
         except NotAllowed as error:
@@ -61,11 +61,12 @@ class Examination:
         for one in self.operators:
             yield self._lease(one)
 
-    def _crd(self) -> Check:
+    def _crd(self, kind: crds.Kind) -> Check:
         try:
-            return installed.crd_check(self.reader.cluster.get(path_of(CRDS, None, _CRD_NAME)))
+            found = self.reader.cluster.get(path_of(CRDS, None, kind.crd_name))
+            return installed.crd_check(kind, found)
         except NotThere:
-            return installed.crd_check(None)
+            return installed.crd_check(kind, None)
         except NotAllowed as error:
             return unknown("CRD", str(error.args[0]))
 

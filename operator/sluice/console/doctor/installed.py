@@ -19,22 +19,23 @@ _CRD = "CRD"
 _APPLY = f"{APPLY_CRDS} (Helm never upgrades CRDs)"
 
 
-def crd_check(found: Mapping[str, Any] | None) -> Check:
-    """Whether the cluster's StreamJob is the one that this version knows."""
+def crd_check(kind: crds.Kind, found: Mapping[str, Any] | None) -> Check:
+    """Whether the cluster's CRD of a kind is the one that this version knows."""
+    name = kind.crd_name
     if found is None:
-        return bad(_CRD, "streamjobs.sluice.dev is not installed", _APPLY)
+        return bad(_CRD, f"{name} is not installed", _APPLY)
     told = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", ())}
     if told.get("Established") != "True":
-        return bad(_CRD, "the API server does not serve streamjobs.sluice.dev yet", _APPLY)
-    ours = crds.crd(crds.STREAM_JOB)["spec"]["versions"][0]
+        return bad(_CRD, f"the API server does not serve {name} yet", _APPLY)
+    ours = crds.crd(kind)["spec"]["versions"][0]
     theirs = [one for one in found["spec"]["versions"] if one["name"] == ours["name"]]
     if not theirs:
-        return bad(_CRD, f"streamjobs.sluice.dev has no version {ours['name']}", _APPLY)
+        return bad(_CRD, f"{name} has no version {ours['name']}", _APPLY)
     place = difference(ours, theirs[0])
     if place is not None:
         told_place = f"differs from that of version {__version__} at {place}"
-        return bad(_CRD, f"streamjobs.sluice.dev {told_place}", _APPLY)
-    return fine(_CRD, f"streamjobs.sluice.dev {ours['name']} is that of version {__version__}")
+        return bad(_CRD, f"{name} {told_place}", _APPLY)
+    return fine(_CRD, f"{name} {ours['name']} is that of version {__version__}")
 
 
 def difference(ours: Any, theirs: Any, place: str = "") -> str | None:
