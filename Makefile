@@ -54,6 +54,15 @@ generate: install ## Write CRDs, reference, tables of metrics and dashboards fro
 unit: install ## Tests that need no cluster
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
+.PHONY: spark-versions
+spark-versions: install ## The agent's tests with the other releases of PySpark that jobs may have: a quarter of an hour
+	@for pins in requirements/pyspark-*.txt; do \
+	  folder=$(CURDIR)/build/$$(basename $$pins .txt); \
+	  $(BIN)/uv pip install -q --python $(BIN)/python --target $$folder --no-deps --require-hashes -r $$pins || exit 1; \
+	  PYTHONPATH=$$folder $(BIN)/python -c 'import pyspark; print("--- PySpark", pyspark.__version__)'; \
+	  PYTHONPATH=$$folder $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/agent || exit 1; \
+	done
+
 .PHONY: programs
 programs: ## Helm and promtool for the tests, built if they are not on the PATH
 	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build clients

@@ -46,7 +46,8 @@ def named(name, frame=lines):
     return frame.writeStream.queryName(name).option("checkpointLocation", f"cp/{name}")
 started = [
     named("files").format("parquet").option("path", "out/files").start(),
-    named("by path").partitionBy("value").start("out/by-path", format="json"),
+    named("by path", lines.selectExpr("value", "value AS part")).partitionBy("part")
+    .start("out/by-path", format="json"),
     named("each batch").foreachBatch(each_batch).start(),
     named("each row").foreach(each_row).start(),
     named("table").toTable("lines"),

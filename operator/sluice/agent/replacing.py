@@ -1,13 +1,15 @@
 """Put the stand-ins of a profile between the program and pyspark, before the program can have a session.
 
 Other than the hooks of `hooks`, none of these may be missing: a PySpark without one of the names ends the program. They
-were tried with 4.2. What goes past pyspark's classes is out of reach: RDDs, objects of Java, clients of the program.
+were tried with 4.1 to 4.3; in 4.0 a statement within EXECUTE IMMEDIATE gets past them. What goes past pyspark's classes
+is out of reach: RDDs, objects of Java, clients of the program.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -21,6 +23,7 @@ from sluice.agent.sinks import BatchWriter, Dropped, Folders, StreamWriter
 from sluice.agent.sources import StreamReader
 
 _PYSPARK = "pyspark"
+_OLDEST = (4, 1)
 _DEFAULT_FORMAT = "spark.sql.sources.default"
 
 
@@ -64,6 +67,9 @@ def _noted(patched: set[str], patch: Patch, module: types.ModuleType) -> None:
 
 def _import_all(names: tuple[str, ...], patched: set[str], _: types.ModuleType) -> None:
     """Let all patches be made with pyspark's first import, and none be missing afterwards."""
+    numbers = tuple(int(number) for number in re.findall(r"\d+", _version())[:2])
+    if numbers < _OLDEST:
+        _miss("lets statements within statements past the stand-ins")
     for name in names:
         try:
             importlib.import_module(name)
@@ -224,9 +230,15 @@ def _class(module: types.ModuleType, name: str, *members: str) -> Any:
 
 
 def _miss(what: str) -> NoReturn:
-    version = getattr(sys.modules.get("pyspark.version"), "__version__", "unknown")
     refuse(
         NotProfilable(
-            f"this PySpark (version {version}) {what}, which a profile needs: use PySpark 4.2 in the image"
+            f"this PySpark (version {_version()}) {what}: use PySpark 4.2 in the image of what is profiled"
         )
     )
+
+
+def _version() -> str:
+    try:
+        return str(importlib.import_module(f"{_PYSPARK}.version").__version__)
+    except (ImportError, AttributeError):
+        return "unknown"
