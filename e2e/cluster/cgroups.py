@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from e2e.cluster.errors import ClusterError
 from e2e.cluster.host import wait_until
 from e2e.cluster.layout import CGROUP
 
 CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
+
+ATTEMPTS = 20
+ATTEMPT_SECONDS = 2.0
+"""How often a machine is frozen that does not come to rest, and how long each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +84,36 @@ def set_frozen(machine: str, *, frozen: bool) -> None:
     if state.name == "cgroup.freeze":
         state.write_text("1" if frozen else "0")
         return
-    wanted = "FROZEN" if frozen else "THAWED"
+    if frozen:
+        _freeze(state)
+    else:
+        _reach(state, "THAWED")
+
+
+def _freeze(state: Path) -> None:
+    """Freeze a group of version 1, whole or not at all.
+
+    A process that starts a program waits for its child to have begun it (vfork), and cannot stand still before. If the
+    child does so first, the group freezes for ever and is never frozen: both are let go, and it is tried again.
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            _reach(state, "FROZEN", seconds=ATTEMPT_SECONDS)
+        except ClusterError:
+            _reach(state, "THAWED")
+            if attempt + 1 == ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _reach(state: Path, wanted: str, *, seconds: float = 60) -> None:
     state.write_text(wanted)
-    wait_until(lambda: state.read_text().strip() == wanted, f"{state} should say {wanted}")
+    wait_until(
+        lambda: state.read_text().strip() == wanted,
+        f"{state} should say {wanted}",
+        seconds=seconds,
+    )
 
 
 def is_frozen(machine: str) -> bool:
