@@ -38,9 +38,9 @@ def test_a_host_of_version_2_has_one_hierarchy() -> None:
 
 @dataclass
 class Freezer:
-    """The state of a group of version 1 that freezes only when it is told so for the last time, if ever."""
+    """The state of a group of version 1 that comes to rest only when it is told so for that time."""
 
-    after: float
+    time: float
     name: str = "freezer.state"
     written: list[str] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ class Freezer:
         self.written.append(text)
 
     def read_text(self) -> str:
-        if self.written[-1] == "FROZEN" and self.written.count("FROZEN") < self.after:
+        if self.written[-1] == "FROZEN" and self.written.count("FROZEN") < self.time:
             return "FREEZING\n"
         return f"{self.written[-1]}\n"
 
@@ -62,13 +62,13 @@ def freezes(monkeypatch: pytest.MonkeyPatch, freezer: Freezer) -> None:
 def test_a_machine_that_does_not_come_to_rest_is_let_go_and_frozen_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    freezer = Freezer(after=3)
+    freezer = Freezer(time=3)
     freezes(monkeypatch, freezer)
     assert freezer.written == ["FROZEN", "THAWED", "FROZEN", "THAWED", "FROZEN"]
 
 
 def test_a_machine_that_never_comes_to_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    freezer = Freezer(after=float("inf"))
+    freezer = Freezer(time=float("inf"))
     with pytest.raises(ClusterError, match="should say FROZEN"):
         freezes(monkeypatch, freezer)
     assert freezer.written[-1] == "THAWED"

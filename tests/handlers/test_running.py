@@ -73,10 +73,9 @@ async def operating(
     )
     async with serving() as (server, address):
         server.has_crds = has_crds
-        if publishes:
-            server.schemas = {kind.name: object_schema(kind) for kind in KINDS}
-        if first_lacks:
-            server.schemas["StreamJob"] = without_status(first_lacks)
+        whole = {kind.name: object_schema(kind) for kind in KINDS} if publishes else {}
+        lacking = {"StreamJob": without_status(first_lacks)} if first_lacks else {}
+        server.schemas = {**whole, **lacking}
         credentials = Credentials(server=address)
         task = asyncio.create_task(run_operator(settings, credentials, fresh_key=b"fresh"))
         running = Running(server, f"http://127.0.0.1:{port}")
@@ -87,7 +86,7 @@ async def operating(
                 assert await running.health("healthz") == 200
                 assert await running.health("readyz") == 503
                 assert server.watched == set()
-            server.has_crds, server.schemas = True, {}
+            server.has_crds, server.schemas = True, whole
             await server.until(
                 lambda: server.watched == {"pods", "streamjobs", "streamprofiles"}, "all watches"
             )
