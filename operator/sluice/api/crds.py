@@ -90,13 +90,13 @@ def crd(kind: Kind) -> Json:
     }
 
 
-def lacking(kind: Kind, served: Mapping[str, Any]) -> str | None:
-    """The first field of spec and status that a served schema of the kind lacks, as a path; None if it has all.
+def lacking(ours: Mapping[str, Any], served: Mapping[str, Any]) -> str | None:
+    """The first field of spec and status that a served schema lacks of one of `object_schema`, as a path; None if
+    it has all.
 
     A field of other bounds is there: who writes it is told when it does not fit.
     """
-    ours = object_schema(kind)["properties"]
-    parts = {name: ours[name] for name in ("spec", "status")}
+    parts = {name: ours["properties"][name] for name in ("spec", "status")}
     return next(_lacking({"properties": parts}, served, ""), None)
 
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from sluice.adapters.kubernetes import KubernetesCluster
-from sluice.api.crds import KINDS, lacking
+from sluice.api.crds import KINDS, lacking, object_schema
 from sluice.core.hints import APPLY_CRDS
 from sluice.errors import ClusterUnavailable, NotFound
 from sluice.ports import STREAM_JOBS, Json
@@ -52,7 +52,7 @@ def _older(schemas: Mapping[str, Json]) -> str | None:
     if not schemas:
         return None
     for kind in KINDS:
-        place = lacking(kind, schemas.get(kind.name, {}))
+        place = lacking(object_schema(kind), schemas.get(kind.name, {}))
         if place is not None:
             return (
                 f"the CRDs of the cluster are older than this operator: {kind.plural} have no {place}. No job is "
