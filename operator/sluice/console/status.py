@@ -183,7 +183,7 @@ def _objective(sight: Sight) -> Iterator[Line]:
 
 def _attained(slo: Mapping[str, Any]) -> str:
     if "attainment" not in slo:
-        return "not known; the condition MetricsAvailable says why"
+        return "not known; the condition ObjectivesMet says why"
     unknown = slo.get("unknown", 0.0)
     gaps = f"; {words.percent(unknown)} of them are unknown" if unknown else ""
     return f"in {words.percent(slo['attainment'])} of the minutes so far{gaps}"

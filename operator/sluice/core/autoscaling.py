@@ -80,20 +80,17 @@ def settings_of(
     )
 
 
-_UNTOLD = {
-    Processing.REAL_TIME: "runs in real-time mode: its batches last as long as its trigger says",
-    Processing.CONTINUOUS: "has a continuous trigger: Spark tells neither its batches nor its rates",
-}
-"""Why batches do not tell what executors can do."""
+_REAL_TIME = "runs in real-time mode: its batches last as long as its trigger says"
 
 
 def _untold(report: AgentReport) -> str | None:
-    for query in report.running:
-        if query.processing in _UNTOLD:
-            remedy = (
-                'with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
-            )
-            return f"query {query.name!r} {_UNTOLD[query.processing]}; {remedy}"
+    """Why the job's batches do not tell what executors can do for it."""
+    by_trigger = [query for query in report.running if query.processing is not Processing.BATCHES]
+    by_source = report.running if all(query.untold for query in report.running) else ()
+    for query in (*by_trigger, *by_source):
+        why = query.untold or _REAL_TIME
+        remedy = 'with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
+        return f"query {query.name!r} {why}; {remedy}"
     if report.failing is not None and report.failing.is_by_the_work:
         return "most tasks of the batch in flight fail, and others would not mend that"
     return None

@@ -226,6 +226,17 @@ class QueryReport:
         return found.committed_at, found.last_batch
 
     @property
+    def untold(self) -> str | None:
+        """Why nobody can know what arrives for it and waits, in words that follow its name."""
+        if self.processing is Processing.CONTINUOUS:
+            return "has a continuous trigger: Spark tells neither its batches nor its rates"
+        if self.committed_at is not None and self.backlog_rows is None:
+            return (
+                "reads a source that does not tell how many rows have arrived; Kafka and Spark's rate sources do"
+            )
+        return None
+
+    @property
     def longest_wait(self) -> timedelta:
         """How long its trigger keeps it from committing what has arrived."""
         return timedelta(seconds=self.trigger_seconds or 0.0)

@@ -198,8 +198,7 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
             return fails(kind, *halt)
     for query in report.counting:
         if query.processing is Processing.CONTINUOUS:
-            text = f"Query {query.name!r} has a continuous trigger: Spark tells neither its batches nor its rates."
-            return holds(kind, "Continuous", text)
+            return holds(kind, "Continuous", f"Query {query.name!r} {query.untold}.")
     return holds(kind, "Batches", _told_of_batches(verdict.record, report))
 
 
@@ -322,13 +321,20 @@ def _scraped(seen: Observed, now: datetime) -> Claim:
     return holds(kind, "Scraped", text)
 
 
+def _untold(seen: Observed) -> str | None:
+    """Why no metric of the job tells what is declared, whatever scrapes and records them."""
+    queries = seen.report.running if seen.report is not None else ()
+    found = (f"query {query.name!r} {query.untold}" for query in queries if query.untold)
+    return next(found, None)
+
+
 def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Claim:
     kind, objective, account = Condition.OBJECTIVES_MET, job.objective, record.attained
     if objective is None:
         return unknown(kind, "NoObjective", "spec.slo declares nothing.")
     if not isinstance(account, Attained):
-        why = NOT_YET_ASKED.message if account is None else account.reason
-        return unknown(kind, "NotMeasured", f"Nothing is known of the objective: {why}")
+        why = _untold(seen) or (NOT_YET_ASKED.message if account is None else account.reason)
+        return unknown(kind, "NotMeasured", f"Nothing is known of the objective: {why.rstrip('.')}.")
     former = succession.claim(kind, record, seen, now)
     if former is not None:
         return former

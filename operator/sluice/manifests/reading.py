@@ -43,6 +43,8 @@ _REQUESTS = (128 + _SIGTERM, 128 + _SIGPWR)
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
+_SPARKS_OWN_VOLUME = '"spark-conf-volume-exec"'
+
 
 def role_of(pod: Json) -> str | None:
     """driver, executor, or None if it is no pod of ours."""
@@ -256,7 +258,9 @@ def newest_warning(events: Iterable[Json]) -> tuple[str, str] | None:
 
 
 def _is_warning(event: Json) -> bool:
-    return event.get("type") == "Warning"
+    # Spark makes the ConfigMap of its executors after their pods: the kubelet's next try to mount it will do.
+    is_spark_late = _SPARKS_OWN_VOLUME in event.get("message", "")
+    return event.get("type") == "Warning" and not is_spark_late
 
 
 def _told_at(event: Json) -> datetime:

@@ -49,7 +49,7 @@ def test_no_policy_scales_a_job_whose_batches_do_not_tell_what_it_can_do(
         settings = autoscaling.settings_of(declared, NOT_CONFIGURED, report(*queries))
         return decide(busy, rule, settings)
 
-    ordinary = query()
+    ordinary = query(backlog_rows=0.0)
     assert decided(ordinary).executors > busy.executors
     found = decided(ordinary, query(name="fast", processing=processing))
     assert found.executors == busy.executors
@@ -59,6 +59,24 @@ def test_no_policy_scales_a_job_whose_batches_do_not_tell_what_it_can_do(
     assert decided(ended) == decided(ordinary)
 
 
+def test_no_policy_scales_a_job_none_of_whose_sources_tells_what_arrives() -> None:
+    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
+    busy = replace(steady(9_000.0, 2), models=STEEP)
+    rule = autoscaling.policy_of(declared, STEEP)
+
+    def decided(*queries: QueryReport) -> Decision:
+        settings = autoscaling.settings_of(declared, NOT_CONFIGURED, report(*queries))
+        return decide(busy, rule, settings)
+
+    files, topic = query(name="files", backlog_rows=None), query(backlog_rows=0.0)
+    found = decided(files)
+    assert found.executors == busy.executors
+    assert "query 'files' reads a source that does not tell" in found.reason
+    assert 'spec.scaling.mode "Off"' in found.reason
+    assert decided(files, topic).executors > busy.executors
+    assert decided(replace(files, committed_at=None)).executors > busy.executors, "too early to say"
+
+
 def test_no_policy_scales_a_job_whose_tasks_fail() -> None:
     declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
     busy = replace(steady(9_000.0, 2), models=STEEP)
@@ -66,7 +84,7 @@ def test_no_policy_scales_a_job_whose_tasks_fail() -> None:
 
     def decided(failing: FailingTasks | None) -> Decision:
         settings = autoscaling.settings_of(
-            declared, NOT_CONFIGURED, report(query(), failing=failing)
+            declared, NOT_CONFIGURED, report(query(backlog_rows=0.0), failing=failing)
         )
         return decide(busy, rule, settings)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ from sluice.core.measurement import (
     attained,
 )
 from sluice.core.objectives.budget import Objective
-from sluice.core.observations import Observed
+from sluice.core.observations import AgentReport, Observed, Processing
 from sluice.core.record import Record
 from sluice.core.series import NoData
-from tests.support.jobs import NOW, driver, job, report
+from tests.support.jobs import NOW, driver, job, query, report
 
 MONTH_OLD = NOW - timedelta(days=40)
 JOB = job(slo={"objective": 0.99, "window": "1d"}, created=MONTH_OLD)
@@ -32,14 +33,18 @@ FRESH = Measurement(
 )
 AWAY = Unmeasured("PrometheusUnavailable", "no answer within 20 s.")
 WEEK = timedelta(days=7)
+OF_A_TOPIC = report(query(backlog_rows=0.0))
 
 
 def claims(
-    told: Measurement | Unmeasured, *, age: timedelta = timedelta(hours=1)
+    told: Measurement | Unmeasured,
+    *,
+    age: timedelta = timedelta(hours=1),
+    told_by: AgentReport = OF_A_TOPIC,
 ) -> dict[Condition, Claim]:
     """The conditions of a healthy job of which this is told, with a driver of that age."""
     running = driver(JOB, started=NOW - age)
-    seen = Observed(driver=running, report=report(), measured=told)
+    seen = Observed(driver=running, report=told_by, measured=told)
     verdict = lifecycle.next_step(JOB, Record(incarnation=1), seen, holder=None, now=NOW)
     found = reporting.conditions_of(JOB, verdict, seen, holder=None, now=NOW)
     return {claim.type: claim for claim in found}
@@ -92,6 +97,22 @@ def test_whether_objectives_are_met_is_told_with_numbers(
 ) -> None:
     claim = claims(told)[Condition.OBJECTIVES_MET]
     assert (claim.status, claim.reason) == (status, reason)
+    assert part in claim.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"backlog_rows": None}, "query 'clicks' reads a source that does not tell how many rows"),
+        ({"processing": Processing.CONTINUOUS}, "query 'clicks' has a continuous trigger"),
+        ({"backlog_rows": 0.0}, "recording rules of the chart have no sample of this job yet."),
+        ({"backlog_rows": None, "committed_at": None}, "have no sample of this job yet."),
+    ],
+)
+def test_what_nobody_can_measure_is_told_as_such(changes: dict[str, Any], part: str) -> None:
+    untaught = replace(FRESH, good=None, known=None)
+    claim = claims(untaught, told_by=report(query(**changes)))[Condition.OBJECTIVES_MET]
+    assert (claim.status, claim.reason) == (Status.UNKNOWN, "NotMeasured")
     assert part in claim.message
 
 

@@ -213,6 +213,16 @@ async def test_an_executor_whose_volume_cannot_be_mounted_is_told_of() -> None:
         assert "not start" not in condition(here, "Ready")["message"]
 
 
+def test_a_config_map_that_spark_has_not_made_yet_is_nobodys_fault() -> None:
+    late = event(
+        "FailedMount",
+        'MountVolume.SetUp failed for volume "spark-conf-volume-exec" : '
+        'configmap "spark-exec-12fd60a22591de24-conf-map" not found',
+    )
+    assert newest_warning([late]) is None
+    assert newest_warning([late, event("FailedMount", NOT_FOUND)]) == ("FailedMount", NOT_FOUND)
+
+
 def test_the_newest_event_decides_and_a_warning_of_the_same_second() -> None:
     mounting, pulling = event("FailedMount", NOT_FOUND), event("Pulling", kind="Normal")
     assert newest_warning([]) is None
