@@ -231,9 +231,7 @@ class QueryReport:
         if self.processing is Processing.CONTINUOUS:
             return "has a continuous trigger: Spark tells neither its batches nor its rates"
         if self.committed_at is not None and self.backlog_rows is None:
-            return (
-                "reads a source that does not tell how many rows have arrived; Kafka and Spark's rate sources do"
-            )
+            return "reads a source that does not tell how many rows have arrived; Kafka and Spark's rate sources do"
         return None
 
     @property

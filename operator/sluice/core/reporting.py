@@ -334,7 +334,9 @@ def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -
         return unknown(kind, "NoObjective", "spec.slo declares nothing.")
     if not isinstance(account, Attained):
         why = _untold(seen) or (NOT_YET_ASKED.message if account is None else account.reason)
-        return unknown(kind, "NotMeasured", f"Nothing is known of the objective: {why.rstrip('.')}.")
+        return unknown(
+            kind, "NotMeasured", f"Nothing is known of the objective: {why.rstrip('.')}."
+        )
     former = succession.claim(kind, record, seen, now)
     if former is not None:
         return former
