@@ -133,6 +133,11 @@ def _of_kafka(job: StreamJob) -> tuple[Known, ...]:
     servers = _servers(job)
     return (
         (
+            ("SLUICE_KAFKA_",),
+            "SLUICE_KAFKA_BOOTSTRAP_SERVERS and SLUICE_KAFKA_TOPICS are what spec.sources declares, and are set if it "
+            f"does; it declares {f'{topics} at {servers}' if job.sources else 'none'}.",
+        ),
+        (
             ("UnknownTopicOrPartition", "does not host this topic-partition"),
             f"A topic that the program reads or writes does not exist{f' at {servers}' if servers else ''}"
             f"{f' (spec.sources has {topics})' if topics else ''}; create it.",

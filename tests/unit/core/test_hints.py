@@ -79,6 +79,13 @@ def test_a_known_failure_is_told_with_the_field_the_value_and_the_remedy(
         assert part in advice
 
 
+def test_a_program_that_misses_its_sources_is_told_what_declares_them() -> None:
+    told = "exit code 1: KeyError: 'SLUICE_KAFKA_TOPICS' (/opt/main.py, line 5)"
+    assert remedy(job(sources=[]), told).endswith(
+        "spec.sources declares, and are set if it does; it declares none."
+    )
+
+
 @pytest.mark.parametrize(
     ("told", "parts"),
     [
