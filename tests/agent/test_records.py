@@ -47,6 +47,17 @@ def test_a_backlog_from_before_the_first_sample_is_as_long_as_its_arrival_would_
     assert behind.backlog_seconds(BEGIN + 10) == pytest.approx(19.8)
 
 
+def test_a_backlog_from_before_the_first_sample_is_not_younger_though_nothing_more_arrives() -> (
+    None
+):
+    behind = record(committed(0, 0, 0, 10, 1000), committed(1, 10, 10, 20, 1000))
+
+    assert behind.arrival_rows_per_second() == 0
+    assert behind.backlog_seconds(BEGIN + 40) == pytest.approx(40.0)
+    slower = record(committed(0, 0, 0, 10, 1000), committed(1, 10, 10, 990, 1900))
+    assert slower.backlog_seconds(BEGIN + 40) == pytest.approx(40.0), "910 rows at 90/s are 10 s"
+
+
 def look(at: float, rows: float, run_id: str = "run-1") -> Look:
     return Look(run_id, KAFKA, BEGIN + at, rows)
 

@@ -39,6 +39,14 @@ def condition(
     }
 
 
+def with_untried_spark() -> Json:
+    """A job that runs as declared, with a release of Spark of which nobody knows."""
+    job = healthy()
+    of_driver = next(one for one in job["status"]["conditions"] if one["type"] == "DriverRunning")
+    of_driver |= {"reason": "UntriedSpark", "message": "clicks-driver on node-1, with Spark 4.9.0."}
+    return job
+
+
 def healthy(name: str = "clicks", **changes: Any) -> Json:
     """A job that runs as declared; keyword arguments replace whole parts of its status."""
     conditions = [

@@ -315,6 +315,12 @@ def test_each_job_that_is_not_well_is_told_up_to_twenty(
     assert [one.verdict for one in made] == verdicts
 
 
+def test_a_job_whose_spark_nobody_tried_is_told_beside_those_that_are_well() -> None:
+    well, other = working.jobs_checks([Job(resources.with_untried_spark())], [OPERATOR])
+    assert (well.verdict, other.verdict) == (Verdict.FINE, Verdict.ODD)
+    assert "Spark 4.9.0" in other.found
+
+
 def test_a_jobs_trouble_leads_to_its_page() -> None:
     (check,) = working.jobs_checks([Job(resources.failing())], [])
     assert "DATA_SOURCE_NOT_FOUND" in check.found

@@ -20,6 +20,7 @@ SIGHTS = {
     "healthy": sight(resources.healthy()),
     "several": sight(resources.healthy(), lately=replace(resources.lately(), queries=QUERIES)),
     "scaled": sight(resources.scaled()),
+    "untried": sight(resources.with_untried_spark()),
     "failing": sight(resources.failing(), lately=NO_METRICS),
     "suspended": sight(resources.suspended(), events=()),
     "brand-new": sight(resources.brand_new(), lately=NO_METRICS, events=()),

@@ -20,7 +20,7 @@ STATE: dict[str, Any] = {
     "version": 1,
     "phase": "running",
     "job": {"namespace": "shop", "name": "clicks", "uid": "u", "incarnation": 3},
-    "spark": {"applicationId": "app-1"},
+    "spark": {"version": "4.2.0", "applicationId": "app-1"},
     "executors": {
         "target": 2,
         "registered": 1,
@@ -97,6 +97,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     report = await told(STATE)
     assert (report.at, report.phase, report.incarnation) == (NOW, "running", 3)
     assert (report.application_id, report.target, report.registered) == ("app-1", 2, 1)
+    assert report.spark == "4.2.0"
     query = report.queries[0]
     assert (query.name, query.active, query.failure, query.batch_id) == ("clicks", True, None, 7)
     assert query.committed_at == datetime(2026, 3, 1, 11, 59, 59, tzinfo=UTC)

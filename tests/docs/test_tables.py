@@ -9,7 +9,16 @@ import yaml
 
 from sluice import catalogue
 from sluice.api import convert
-from sluice.core import changes, failures, news, reporting, scalingclaims, specclaims, staffing
+from sluice.core import (
+    changes,
+    failures,
+    news,
+    releases,
+    reporting,
+    scalingclaims,
+    specclaims,
+    staffing,
+)
 from sluice.core.conditions import Condition
 from sluice.core.ownedconf import OWNED_SETTINGS
 from sluice.core.record import Phase
@@ -44,6 +53,13 @@ def test_every_reason_that_the_core_gives_is_on_the_page(module: Any) -> None:
     reasons = set(re.findall(r'"([A-Z][a-z]+(?:[A-Z][a-z]+)*)"', text))
     assert reasons, "the pattern finds nothing: it must be mended"
     assert reasons <= set(code(OPERATING.text))
+
+
+def test_the_releases_of_spark_that_were_tried_on_a_cluster_are_listed() -> None:
+    rows = WRITING.table("PySpark")
+    tried = [release for release, how in rows if not re.search("no cluster|^no:", how)]
+    assert {release.rpartition(".")[0] for release in tried} == set(releases.TRIED)
+    assert not any(releases.is_tried(release) for release, _ in rows if release not in tried)
 
 
 def test_metrics_in_questions_exist() -> None:

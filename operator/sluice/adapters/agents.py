@@ -138,6 +138,7 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         incarnation=int(state["job"].get("incarnation") or 0),
         start=_start(state),
         running_at=_time(state.get("runningAt")),
+        spark=spark.get("version"),
         application_id=spark.get("applicationId"),
         target=executors.get("target"),
         registered=executors.get("registered"),

@@ -125,7 +125,7 @@ QUERY_METRICS = (
     QueryMetric(
         "sluice_query_backlog_seconds",
         GAUGE,
-        "Age of the oldest row of the backlog, else the backlog over the arrival rate",
+        "Age of the oldest row of the backlog; of one from before the first look, a guess of it",
         lambda record, now: record.backlog_seconds(now),
     ),
     QueryMetric(

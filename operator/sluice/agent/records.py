@@ -233,21 +233,22 @@ class Record:
     def backlog_seconds(self, now: float) -> float | None:
         """Return the age of the oldest row of the backlog.
 
-        Where it arrived before the first sample, fall back on the backlog over the arrival rate.
+        Of one that was there before the first sample no more is known than that: it is older than the sample, and if
+        rows have always arrived as fast as now, as old as the backlog over that rate.
         """
         backlog = self.backlog_rows()
         if not backlog:
             return backlog
-        arrived = [
-            curve.time_of(source.end or 0.0)
+        behind = [
+            (curve, source.end or 0.0)
             for curve, source in self._sources()
             if _waiting(curve.rows(), source)
         ]
-        known = [time for time in arrived if time is not None]
-        if len(known) == len(arrived):
-            return max(0.0, now - min(known))
+        at_latest = min(curve.time_of(row) or curve.samples[0][0] for curve, row in behind)
+        is_older = any(curve.time_of(row) is None for curve, row in behind)
         rate = self._rate()
-        return backlog / rate if rate else None
+        guess = backlog / rate if is_older and rate else 0.0
+        return max(0.0, now - at_latest, guess)
 
     def retention_used(self) -> float | None:
         """Return the share of what the sources keep that waits, in the partition where it is largest."""

@@ -50,7 +50,7 @@ QUERY_METRICS = (
     ),
     _query.gauge(
         "sluice_query_backlog_seconds",
-        "Age of the oldest row of the backlog, else the backlog over the arrival rate",
+        "Age of the oldest row of the backlog; of one from before the first look, a guess of it",
     ),
     _query.gauge(
         "sluice_query_retention_used_ratio",

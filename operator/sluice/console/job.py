@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sluice.console.trends import Key
-from sluice.core.conditions import Condition, Status
+from sluice.core.conditions import Condition, DriverThere, Status
 
 UNSEEN = "Unseen"
 """In place of a phase, as in the operator's metrics."""
@@ -26,6 +26,11 @@ class Told:
     def is_true(self) -> bool:
         """Whether all is well as far as this goes."""
         return self.status == Status.TRUE
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether its owner should know of it, though all goes well."""
+        return self.is_true and self.reason == DriverThere.UNTRIED_SPARK
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,7 @@ def _conditions(sight: Sight) -> Iterator[Line]:
     for one in sight.job.conditions:
         lasting = words.since(one.since, sight.now)
         # What a condition says while all is as declared is no news, and Ready repeats what is in its way.
-        is_calm = one.is_true or one.reason in _UNDECLARED
+        is_calm = (one.is_true and not one.is_odd) or one.reason in _UNDECLARED
         detail = "" if is_calm or one.message in told else one.message
         told.add(one.message)
         cells = (one.type, one.status, one.reason, lasting)
@@ -242,7 +242,7 @@ def _conditions(sight: Sight) -> Iterator[Line]:
 def _tone(one: Told) -> Tone:
     if one.reason in _UNDECLARED:
         return Tone.QUIET
-    if one.type == Condition.SPEC_IN_FORCE and not one.is_true:
+    if one.is_odd or (one.type == Condition.SPEC_IN_FORCE and not one.is_true):
         return Tone.ODD
     return _TONES.get(one.status, Tone.ODD)
 

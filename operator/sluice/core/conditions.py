@@ -47,6 +47,7 @@ class DriverThere(StrEnum):
     """Reasons of the condition DriverRunning while there is a driver that has started."""
 
     RUNNING = "Running"
+    UNTRIED_SPARK = "UntriedSpark"
     AGENT_SILENT = "AgentSilent"
     STOPPING = "Stopping"
     REMOVED = "Removed"

@@ -285,7 +285,7 @@ class AgentReport:
     executors that can be given tasks; None where the agent, or its Spark, does not tell. `start` is the seconds from
     the driver's hold of the Lease to its program's first query, which was at `running_at`, by its own clock; None
     before, and where an older agent does not tell. `waiting_tasks` would run if there were more cores; None as above.
-    `failing` is None where no task of the stages that run has failed.
+    `failing` is None where no task of the stages that run has failed. `spark` is its version, once there is a session.
     """
 
     at: datetime
@@ -293,6 +293,7 @@ class AgentReport:
     incarnation: int
     start: float | None = None
     running_at: datetime | None = None
+    spark: str | None = None
     application_id: str | None = None
     target: int | None = None
     registered: int | None = None

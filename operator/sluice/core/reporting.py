@@ -8,7 +8,7 @@ keeps the times of those that did not change. What the spec and the scaling have
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sluice.core import executorfaults, hints, scalingclaims, specclaims, succession
+from sluice.core import executorfaults, hints, releases, scalingclaims, specclaims, succession
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import Claim, Condition, DriverThere, Status, fails, holds, unknown
 from sluice.core.measurement import (
@@ -120,6 +120,11 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
         told = f"The driver runs; its agent does not answer: {why}."
         return unknown(kind, DriverThere.AGENT_SILENT, told)
     where = f"{driver.name} on {driver.node}, incarnation {driver.incarnation}"
+    spark = seen.report.spark
+    if spark is not None and not releases.is_tried(spark):
+        tried = " and ".join(releases.TRIED)
+        told = f"{where}, with Spark {spark}: the operator was tried with {tried}, and may not get on with this one."
+        return holds(kind, DriverThere.UNTRIED_SPARK, told)
     return holds(kind, DriverThere.RUNNING, f"{where}.")
 
 

@@ -361,6 +361,16 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.TRUE, "Batches", "last committed batch is 7"),
     ),
+    "a release of Spark that was not tried is told, though all goes well": (
+        Observed(driver=driver(JOB), report=report(spark="4.10.0")),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.TRUE, "UntriedSpark", "with Spark 4.10.0: the operator"),
+    ),
+    "one that was tried is as ordinary as one that is not known yet": (
+        Observed(driver=driver(JOB), report=report(spark="4.1.9")),
+        STARTED,
+        *(Condition.DRIVER_RUNNING, Status.TRUE, "Running", "incarnation 1."),
+    ),
     "a batch in real-time mode that lasts longer than trigger and deadline is stuck": (
         Observed(driver=driver(JOB), report=report(real_time(timedelta(minutes=11)))),
         STARTED,

@@ -6,7 +6,7 @@ from datetime import timedelta
 from sluice.console.clocks import Reading
 from sluice.console.doctor.checks import Check, bad, fine, odd, unknown
 from sluice.console.installation import Installation
-from sluice.console.job import Job
+from sluice.console.job import Job, Told
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase
 
@@ -14,6 +14,7 @@ TOLERATED = timedelta(seconds=5)
 """Half the shortest time between two samples that anyone uses, and a third of the operator's Lease."""
 
 _MOST_JOBS = 20
+_UNTRIED = "docs/writing-a-job.md says what is known of other releases"
 _ON_THE_WAY = frozenset({Phase.PENDING, Phase.STARTING, Phase.STOPPING})
 
 
@@ -30,7 +31,7 @@ def clock_check(subject: str, whose: str, reading: Reading | None) -> Check:
 
 
 def jobs_checks(jobs: Sequence[Job], operators: Sequence[Installation]) -> Iterator[Check]:
-    """Each job that is not well, with the reason; the others in one line.
+    """Each job that is not well, or has a release of Spark that was not tried; the others in one line.
 
     `operators` are all of the cluster; empty if they are not known.
     """
@@ -40,12 +41,17 @@ def jobs_checks(jobs: Sequence[Job], operators: Sequence[Installation]) -> Itera
         yield fine("Jobs", f"{well} of {len(jobs)} are Ready, or suspended on purpose")
     elif not jobs:
         yield unknown("Jobs", "there are none")
+    yield from (_odd(job, one) for job in jobs for one in job.conditions if one.is_odd)
     for job in troubled[:_MOST_JOBS]:
         yield _orphan(job) if _is_orphan(job, operators) else _troubled(job)
     if len(troubled) > _MOST_JOBS:
         yield bad(
             "Job", f"{len(troubled) - _MOST_JOBS} more are not Ready", "kubectl sluice top -A"
         )
+
+
+def _odd(job: Job, told: Told) -> Check:
+    return odd("Job", f"{job.namespace}/{job.name}: {told.message}", _UNTRIED)
 
 
 def _is_orphan(job: Job, operators: Sequence[Installation]) -> bool:
