@@ -228,6 +228,19 @@ def test_sources_whose_offsets_are_no_rows_leave_arrivals_and_backlog_unknown() 
     assert (*unknown, mixed.backlog_seconds(BEGIN)) == (None, None, None, None)
 
 
+def test_a_run_is_idle_from_a_trigger_that_found_nothing_until_its_next_batch() -> None:
+    nothing = {"batch": 1, "at": 10, "is_batch": False, "sources": [kafka(100, 100, 100)]}
+    idle = record(committed(0, 0, 0, 100, 100), nothing)
+
+    assert not record().is_idle, "it has not looked yet"
+    assert not record(committed(0, 0, 0, 100, 100)).is_idle
+    assert idle.is_idle
+    assert not idle.with_activity(Activity("Processing new data", in_batch=True), BEGIN).is_idle
+    assert not idle.with_run("query-1", "run-2", BEGIN + 20).is_idle, "its next run has not looked"
+    assert not idle.with_end(None, BEGIN + 20).is_idle
+    assert not idle.with_progress(trigger(**committed(1, 20, 100, 200, 200))).is_idle
+
+
 def test_offsets_that_spark_left_null_do_not_forget_the_arrivals() -> None:
     null = {"batch": 2, "at": 20, "is_batch": False, "sources": [kafka(None, None, None)]}
     known = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 200, 200), null)

@@ -35,6 +35,7 @@ STATE: dict[str, Any] = {
             "name": "clicks",
             "active": True,
             "processing": "realTime",
+            "idle": True,
             "lastBatch": {"id": 7, "committedAt": "2026-03-01T11:59:59Z"},
             "arrivalRowsPerSecond": 100.5,
             "processedRowsPerSecond": 99.0,
@@ -104,6 +105,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (query.arrival_rate, query.processing_rate, query.backlog_rows) == (100.5, 99.0, 40)
     assert (query.backlog, query.latency["p95"]) == (timedelta(seconds=1.5), 2.0)
     assert query.left_rows == 30
+    assert query.is_idle
     assert query.latency_window == 60.0
     assert query.asking == Asking("KafkaV2[Subscribe[clicks]]", NOW - timedelta(seconds=30))
     assert (query.state_rows, query.state_bytes, query.state_partitions) == (10, 2000, 4)

@@ -214,6 +214,7 @@ def _query(query: dict[str, Any]) -> QueryReport:
         state_partitions=state.get("partitions"),
         state_store=state.get("provider"),
         in_batch_since=_time(query.get("inBatchSince")),
+        is_idle=bool(query.get("idle")),
         asking=_asking(query.get("asking")),
         batches=tuple(_batch(batch) for batch in query.get("batches") or ()),
         trigger_seconds=query.get("triggerSeconds"),

@@ -222,6 +222,12 @@ class Record:
         """Whether the query has ended without an error, so that nothing is late with it."""
         return not self.active and self.failure is None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether this run has looked at its sources, has found nothing to do, and does nothing since."""
+        last = self.last if self.active and self.in_batch_since is None else None
+        return last is not None and last.run_id == self.run_id and not last.is_batch
+
     def backlog_rows(self) -> float | None:
         """Return the rows at the sources that no committed batch has processed, by the newest sample of each."""
         return _sum(_waiting(curve.rows(), source) for curve, source in self._sources())

@@ -109,6 +109,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "error": _error(record.failure),
         "doing": record.doing,
         "inBatchSince": _time(record.in_batch_since),
+        "idle": record.is_idle,
         "asking": _asking(record.asking),
         "lastProgressAt": _time(record.last.committed_at if record.last else None),
         "lastBatch": _batch(batch),

@@ -173,7 +173,8 @@ class QueryReport:
     `left_rows` of them had arrived when the last batch was planned, and did not fit into it. `batches` are the last
     ones, the oldest first. `trigger_seconds` is the period of the trigger, 0 where a batch follows the other at once;
     `most_rows` the limit of a batch. Each is None where it is not known. `latency` is in seconds by percentile, of the
-    rows that were committed in the last `latency_window` seconds. `ended_at` is when the driver saw that it had ended;
+    rows that were committed in the last `latency_window` seconds. It `is_idle` while it does nothing, for it has found
+    nothing at its sources. `ended_at` is when the driver saw that it had ended;
     an older agent does not tell. `profile` is what a copy's agent has made of the query's sink ("dropped"; "lowerBound"
     if a part of the program's work went with it).
     """
@@ -197,6 +198,7 @@ class QueryReport:
     state_partitions: int | None = None
     state_store: str | None = None
     in_batch_since: datetime | None = None
+    is_idle: bool = False
     asking: Asking | None = None
     batches: tuple[BatchReport, ...] = ()
     trigger_seconds: float | None = None
@@ -205,13 +207,20 @@ class QueryReport:
     profile: str | None = None
 
     @property
-    def is_under_way(self) -> bool:
-        """Whether it has committed a batch, or has looked at its sources and found nothing to do: a query that
-        resumes with no new rows commits no batch until some arrive. Of a continuous one no more is known than that it
-        has not ended.
+    def has_nothing_to_do(self) -> bool:
+        """Whether nothing waits for it, or it has looked at sources that do not tell and found nothing. Of a continuous
+        query no more is known than that it has not ended.
         """
-        has_no_work = self.backlog_rows == 0 or self.processing is Processing.CONTINUOUS
-        return self.committed_at is not None or (self.active and has_no_work)
+        if self.processing is Processing.CONTINUOUS:
+            return True
+        return self.is_idle if self.backlog_rows is None else self.backlog_rows == 0
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it has committed a batch, or has nothing to do: a query that resumes with no new rows commits no
+        batch until some arrive.
+        """
+        return self.committed_at is not None or (self.active and self.has_nothing_to_do)
 
     @property
     def last_commit(self) -> tuple[datetime, int] | None:
@@ -230,8 +239,9 @@ class QueryReport:
         """Why nobody can know what arrives for it and waits, in words that follow its name."""
         if self.processing is Processing.CONTINUOUS:
             return "has a continuous trigger: Spark tells neither its batches nor its rates"
-        if self.committed_at is not None and self.backlog_rows is None:
-            return "reads a source that does not tell how many rows have arrived; Kafka and Spark's rate sources do"
+        has_looked = self.is_idle or self.committed_at is not None
+        if has_looked and self.backlog_rows is None:
+            return "reads a source that does not tell how many rows have arrived (Kafka and Spark's rate sources do)"
         return None
 
     @property

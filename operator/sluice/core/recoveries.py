@@ -28,7 +28,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sluice.core.modelling.recovery import most_usual
-from sluice.core.observations import AgentReport, Observed, Processing, QueryReport
+from sluice.core.observations import AgentReport, Observed, QueryReport
 
 KEPT = 5
 """Recoveries that are remembered."""
@@ -272,9 +272,8 @@ def _commit_since(report: AgentReport, moment: datetime) -> datetime | None:
     """When the last of the queries has committed since a moment; those with nothing to do need not."""
     if report.at <= moment or not report.queries:
         return None
-    telling = [q for q in report.counting if q.processing is not Processing.CONTINUOUS]
-    late = [query for query in telling if not (query.committed_at or moment) > moment]
-    if any(query.backlog_rows != 0 for query in late):
+    late = [query for query in report.counting if not (query.committed_at or moment) > moment]
+    if not all(query.has_nothing_to_do for query in late):
         return None
     commits = [query.committed_at for query in report.queries if query.committed_at is not None]
     return max((at for at in commits if at > moment), default=report.at)

@@ -99,15 +99,20 @@ def test_a_running_driver_with_the_present_spec_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "phase"),
-    [(0, Phase.RUNNING), (5, Phase.STARTING), (None, Phase.STARTING)],
-    ids=["nothing to do", "rows waiting", "not known"],
+    ("waiting", "is_idle", "phase"),
+    [
+        (0, True, Phase.RUNNING),
+        (5, True, Phase.STARTING),
+        (None, False, Phase.STARTING),
+        (None, True, Phase.RUNNING),
+    ],
+    ids=["nothing to do", "rows have come", "not known", "nothing found"],
 )
 def test_a_query_that_resumed_without_new_rows_runs_although_it_commits_nothing(
-    waiting: int | None, phase: Phase
+    waiting: int | None, is_idle: bool, phase: Phase
 ) -> None:
     of = job()
-    idle = query(batch_id=None, committed_at=None, backlog_rows=waiting)
+    idle = query(batch_id=None, committed_at=None, backlog_rows=waiting, is_idle=is_idle)
     seen = Observed(driver=driver(of), report=report(idle))
     assert look(of, STARTED, seen).phase is phase
 

@@ -173,6 +173,19 @@ def test_a_source_without_offsets_has_caught_up_with_its_first_batch() -> None:
     assert known.past[0].total == 19
 
 
+@pytest.mark.parametrize(("idle", "is_over"), [(True, True), (False, False)])
+def test_a_source_without_offsets_that_has_nothing_new_holds_up_no_recovery(
+    idle: bool, is_over: bool
+) -> None:
+    files = query(batch_id=None, committed_at=None, backlog_rows=None, is_idle=idle)
+    known = killed()
+    for seconds in (20, 31):
+        told = report(files, at=at(seconds), incarnation=2)
+        seen = replace(running(seconds, lag=None, committed=None), report=told)
+        known = known.seen(seen, at(seconds))
+    assert bool(known.past) == is_over
+
+
 def test_a_continuous_query_has_recovered_when_it_runs_for_it_tells_of_no_batch() -> None:
     continuous = query(
         processing=Processing.CONTINUOUS, batch_id=None, committed_at=None, backlog_rows=None
