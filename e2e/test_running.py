@@ -3,11 +3,27 @@
 import pytest
 
 from e2e.faults.field import sender
-from e2e.support.api import Json, condition, to_yaml, wait_for
+from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, progress_of
 from e2e.support.load import Load
+from e2e.support.programs import running_program
 
 pytestmark = pytest.mark.long
+
+FILES = """
+import os
+from pyspark.sql import SparkSession
+
+checkpoint = os.environ["SLUICE_CHECKPOINT_LOCATION"]
+folder = checkpoint.removeprefix("file:") + "-files"
+os.makedirs(folder, exist_ok=True)
+with open(folder + "/rows.txt", "a") as file:
+    file.write("a row\\n")
+rows = SparkSession.builder.getOrCreate().readStream.text(folder)
+writing = rows.writeStream.format("noop").option("checkpointLocation", checkpoint)
+writing.start().awaitTermination()
+"""
+"""It reads the one file that it makes: a file that grows is the same file."""
 
 
 def test_a_job_carries_every_record_once(job: Job, load: Load) -> None:
@@ -102,6 +118,18 @@ def _executor(job: Job) -> Json:
     selector = f"sluice.dev/job={job.name},sluice.dev/role=executor"
     (pod,) = job.cluster.list("Pod", job.namespace, selector)
     return pod
+
+
+def test_a_job_of_files_that_resumes_with_no_new_one_runs(
+    cluster: Cluster, namespace: str, operator: str
+) -> None:
+    with running_program(cluster, namespace, "files", FILES, sources=[]) as job:
+        before = progress_of(job.wait_until_ready())
+        cluster.delete("Pod", namespace, f"{job.name}-driver")
+        resumed = job.wait_until_ready(incarnation=2)
+        assert progress_of(resumed) == before == 0
+        over = job.wait("the end of its recovery", lambda it: it["status"]["recoveries"]["count"])
+        assert "present" not in over["status"]["recoveries"]
 
 
 def test_suspended_jobs_stop_and_resume_where_they_were(job: Job, load: Load) -> None:

@@ -486,7 +486,9 @@ def test_each_batch_is_told_with_what_it_cost_and_an_idle_trigger_is_none(
 ) -> None:
     java = program.starts("run-1", "orders")
     java.report(run="run-1", batch=7, at=1, seconds=0.5, rows=20)
+    assert not program.query()["idle"]
     java.report(run="run-1", batch=8, at=2, is_batch=False)
+    assert program.query()["idle"]
     java.report(run="run-1", batch=8, at=3, seconds=0.5, rows=10)
 
     assert program.query()["batches"] == [
