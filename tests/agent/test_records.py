@@ -39,6 +39,12 @@ def test_the_backlog_is_as_old_as_its_oldest_row() -> None:
     behind = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 600, 1100))
 
     assert behind.backlog_seconds(BEGIN + 11) == pytest.approx(6.0)
+    slower = record(committed(0, 0, 0, 100, 100), committed(1, 10, 100, 150, 200))
+    assert slower.backlog_seconds(BEGIN + 10) == pytest.approx(5.0)
+    burst = record(
+        committed(0, 0, 0, 10, 10), committed(1, 60, 10, 20, 1000), committed(2, 80, 20, 30, 1001)
+    )
+    assert burst.backlog_seconds(BEGIN + 80) == pytest.approx(78.8, abs=0.1), "the rate has fallen"
 
 
 def test_a_backlog_from_before_the_first_sample_is_as_long_as_its_arrival_would_take() -> None:

@@ -104,6 +104,10 @@ def test_whether_objectives_are_met_is_told_with_numbers(
     ("changes", "part"),
     [
         ({"backlog_rows": None}, "query 'clicks' reads a source that does not tell how many rows"),
+        (
+            {"backlog_rows": None, "committed_at": None, "is_idle": True},
+            "query 'clicks' reads a source",
+        ),
         ({"processing": Processing.CONTINUOUS}, "query 'clicks' has a continuous trigger"),
         ({"backlog_rows": 0.0}, "recording rules of the chart have no sample of this job yet."),
         ({"backlog_rows": None, "committed_at": None}, "have no sample of this job yet."),

@@ -186,6 +186,21 @@ def test_a_source_without_offsets_that_has_nothing_new_holds_up_no_recovery(
     assert bool(known.past) == is_over
 
 
+@pytest.mark.parametrize(
+    ("waiting", "idle", "is_over"), [(None, True, True), (None, False, False), (900.0, True, False)]
+)
+def test_a_killed_executor_is_replaced_when_each_query_has_committed_or_has_nothing_to_do(
+    waiting: float | None, idle: bool, is_over: bool
+) -> None:
+    before = query(committed_at=at(-60), backlog_rows=waiting, is_idle=idle)
+    known = Recoveries().begun(Cause.EXECUTOR_LOSS, 2, NOW, at(2), drilled=2)
+    for seconds in (20, 21, 32):
+        told = report(before, at=at(seconds), incarnation=2)
+        seen = replace(running(seconds, lag=None, committed=None), report=told, executors_running=2)
+        known = known.seen(seen, at(seconds))
+    assert bool(known.past) == is_over
+
+
 def test_a_continuous_query_has_recovered_when_it_runs_for_it_tells_of_no_batch() -> None:
     continuous = query(
         processing=Processing.CONTINUOUS, batch_id=None, committed_at=None, backlog_rows=None
