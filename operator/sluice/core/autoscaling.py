@@ -85,12 +85,14 @@ _REAL_TIME = "runs in real-time mode: its batches last as long as its trigger sa
 
 def _untold(report: AgentReport) -> str | None:
     """Why the job's batches do not tell what executors can do for it."""
-    by_trigger = [query for query in report.running if query.processing is not Processing.BATCHES]
-    by_source = report.running if all(query.untold for query in report.running) else ()
-    for query in (*by_trigger, *by_source):
-        why = query.untold or _REAL_TIME
-        remedy = 'with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
-        return f"query {query.name!r} {why}; {remedy}"
+    by_trigger = (
+        f"query {query.name!r} {query.untold or _REAL_TIME}"
+        for query in report.running
+        if query.processing is not Processing.BATCHES
+    )
+    why = next(by_trigger, report.untold)
+    if why is not None:
+        return f'{why}; with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
     if report.failing is not None and report.failing.is_by_the_work:
         return "most tasks of the batch in flight fail, and others would not mend that"
     return None

@@ -329,6 +329,12 @@ class AgentReport:
         return tuple(query for query in self.queries if query.active or query.failure is not None)
 
     @property
+    def untold(self) -> str | None:
+        """Why nobody can know what arrives for any of the queries that run; None if one tells, or none runs."""
+        found = [f"query {query.name!r} {query.untold}" for query in self.running if query.untold]
+        return found[0] if found and len(found) == len(self.running) else None
+
+    @property
     def state_tasks(self) -> int | None:
         """The tasks that work on the state of all queries at once, one for each partition: the checkpoints fix them.
 

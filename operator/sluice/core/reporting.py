@@ -326,19 +326,14 @@ def _scraped(seen: Observed, now: datetime) -> Claim:
     return holds(kind, "Scraped", text)
 
 
-def _untold(seen: Observed) -> str | None:
-    """Why no metric of the job tells what is declared, whatever scrapes and records them."""
-    queries = seen.report.running if seen.report is not None else ()
-    found = (f"query {query.name!r} {query.untold}" for query in queries if query.untold)
-    return next(found, None)
-
-
 def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Claim:
     kind, objective, account = Condition.OBJECTIVES_MET, job.objective, record.attained
     if objective is None:
         return unknown(kind, "NoObjective", "spec.slo declares nothing.")
     if not isinstance(account, Attained):
-        why = _untold(seen) or (NOT_YET_ASKED.message if account is None else account.reason)
+        why = NOT_YET_ASKED.message if account is None else account.reason
+        if seen.report is not None and seen.report.untold is not None:
+            why = seen.report.untold
         return unknown(
             kind, "NotMeasured", f"Nothing is known of the objective: {why.rstrip('.')}."
         )

@@ -120,6 +120,12 @@ def test_what_nobody_can_measure_is_told_as_such(changes: dict[str, Any], part: 
     assert part in claim.message
 
 
+def test_where_one_query_tells_what_arrives_the_server_is_what_keeps_silent() -> None:
+    mixed = report(query(name="files", backlog_rows=None), query(backlog_rows=0.0))
+    claim = claims(AWAY, told_by=mixed)[Condition.OBJECTIVES_MET]
+    assert "no answer within 20 s" in claim.message
+
+
 def test_a_suspended_job_misses_no_bound() -> None:
     resting = job(slo={"objective": 0.99, "window": "1d"}, created=MONTH_OLD, suspend=True)
     seen = Observed(measured=replace(FRESH, recent={"availability": 0.0}))
