@@ -59,7 +59,7 @@ def test_what_is_not_known_yet_is_null() -> None:
 
     (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
 
-    known = {"name", "id", "runId", "active", "processing", "startedAt", "batches"}
+    known = {"name", "id", "runId", "active", "processing", "startedAt", "idle", "batches"}
     assert {value for name, value in query.items() if name not in known} == {None}
 
 
