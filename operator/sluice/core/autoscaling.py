@@ -86,11 +86,11 @@ _REAL_TIME = "runs in real-time mode: its batches last as long as its trigger sa
 def _untold(report: AgentReport) -> str | None:
     """Why the job's batches do not tell what executors can do for it."""
     by_trigger = (
-        f"query {query.name!r} {query.untold or _REAL_TIME}"
+        f"query {query.name!r} {query.arrivals_untold or _REAL_TIME}"
         for query in report.running
         if query.processing is not Processing.BATCHES
     )
-    why = next(by_trigger, report.untold)
+    why = next(by_trigger, report.arrivals_untold)
     if why is not None:
         return f'{why}; with spec.scaling.mode "Off", kubectl scale gives it the cores for all its tasks'
     if report.failing is not None and report.failing.is_by_the_work:

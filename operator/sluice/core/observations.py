@@ -235,7 +235,7 @@ class QueryReport:
         return found.committed_at, found.last_batch
 
     @property
-    def untold(self) -> str | None:
+    def arrivals_untold(self) -> str | None:
         """Why nobody can know what arrives for it and waits, in words that follow its name."""
         if self.processing is Processing.CONTINUOUS:
             return "has a continuous trigger: Spark tells neither its batches nor its rates"
@@ -329,9 +329,13 @@ class AgentReport:
         return tuple(query for query in self.queries if query.active or query.failure is not None)
 
     @property
-    def untold(self) -> str | None:
+    def arrivals_untold(self) -> str | None:
         """Why nobody can know what arrives for any of the queries that run; None if one tells, or none runs."""
-        found = [f"query {query.name!r} {query.untold}" for query in self.running if query.untold]
+        found = [
+            f"query {query.name!r} {query.arrivals_untold}"
+            for query in self.running
+            if query.arrivals_untold
+        ]
         return found[0] if found and len(found) == len(self.running) else None
 
     @property

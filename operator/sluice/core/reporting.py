@@ -203,7 +203,7 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
             return fails(kind, *halt)
     for query in report.counting:
         if query.processing is Processing.CONTINUOUS:
-            return holds(kind, "Continuous", f"Query {query.name!r} {query.untold}.")
+            return holds(kind, "Continuous", f"Query {query.name!r} {query.arrivals_untold}.")
     return holds(kind, "Batches", _told_of_batches(verdict.record, report))
 
 
@@ -332,8 +332,8 @@ def _objectives(job: StreamJob, record: Record, seen: Observed, now: datetime) -
         return unknown(kind, "NoObjective", "spec.slo declares nothing.")
     if not isinstance(account, Attained):
         why = NOT_YET_ASKED.message if account is None else account.reason
-        if seen.report is not None and seen.report.untold is not None:
-            why = seen.report.untold
+        if seen.report is not None and seen.report.arrivals_untold is not None:
+            why = seen.report.arrivals_untold
         return unknown(
             kind, "NotMeasured", f"Nothing is known of the objective: {why.rstrip('.')}."
         )

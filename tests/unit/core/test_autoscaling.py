@@ -19,6 +19,8 @@ from tests.unit.core.deciding.situations import steady
 STEEP = Models(capacity=CapacityModel(points=((6, 1_000.0), (8, 9_000.0))))
 """Fewer than six executors would do nothing, by these."""
 
+BUSY = replace(steady(9_000.0, 2), models=STEEP)
+
 
 @pytest.mark.parametrize("most", [3, 8])
 def test_a_threshold_of_rows_is_one_whatever_was_measured_of_more_executors(most: int) -> None:
@@ -37,61 +39,48 @@ def test_what_a_rescale_may_spend_is_what_the_objective_leaves() -> None:
     assert usual == replace(policy, objective=Sluice().objective)
 
 
+def decided_when_busy(*queries: QueryReport, failing: FailingTasks | None = None) -> Decision:
+    """What is decided of a job that needs more executors, when its agent tells this."""
+    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
+    told = report(*queries, failing=failing)
+    settings = autoscaling.settings_of(declared, NOT_CONFIGURED, told)
+    return decide(BUSY, autoscaling.policy_of(declared, STEEP), settings)
+
+
 @pytest.mark.parametrize("processing", [Processing.REAL_TIME, Processing.CONTINUOUS])
 def test_no_policy_scales_a_job_whose_batches_do_not_tell_what_it_can_do(
     processing: Processing,
 ) -> None:
-    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
-    busy = replace(steady(9_000.0, 2), models=STEEP)
-    rule = autoscaling.policy_of(declared, STEEP)
-
-    def decided(*queries: QueryReport) -> Decision:
-        settings = autoscaling.settings_of(declared, NOT_CONFIGURED, report(*queries))
-        return decide(busy, rule, settings)
-
     ordinary = query(backlog_rows=0.0)
-    assert decided(ordinary).executors > busy.executors
-    found = decided(ordinary, query(name="fast", processing=processing))
-    assert found.executors == busy.executors
+    assert decided_when_busy(ordinary).executors > BUSY.executors
+    found = decided_when_busy(ordinary, query(name="fast", processing=processing))
+    assert found.executors == BUSY.executors
     assert "query 'fast'" in found.reason
     assert 'spec.scaling.mode "Off"' in found.reason
     ended = query(name="fast", processing=processing, active=False)
-    assert decided(ended) == decided(ordinary)
+    assert decided_when_busy(ended) == decided_when_busy(ordinary)
 
 
 def test_no_policy_scales_a_job_none_of_whose_sources_tells_what_arrives() -> None:
-    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
-    busy = replace(steady(9_000.0, 2), models=STEEP)
-    rule = autoscaling.policy_of(declared, STEEP)
-
-    def decided(*queries: QueryReport) -> Decision:
-        settings = autoscaling.settings_of(declared, NOT_CONFIGURED, report(*queries))
-        return decide(busy, rule, settings)
-
     files, topic = query(name="files", backlog_rows=None), query(backlog_rows=0.0)
-    found = decided(files)
-    assert found.executors == busy.executors
+    found = decided_when_busy(files)
+    assert found.executors == BUSY.executors
     assert "query 'files' reads a source that does not tell" in found.reason
     assert 'spec.scaling.mode "Off"' in found.reason
-    assert decided(files, topic).executors > busy.executors
-    assert decided(replace(files, committed_at=None)).executors > busy.executors, "too early to say"
+    assert decided_when_busy(files, topic).executors > BUSY.executors
+    assert decided_when_busy(replace(files, committed_at=None)).executors > BUSY.executors, (
+        "too early to say"
+    )
 
 
 def test_no_policy_scales_a_job_whose_tasks_fail() -> None:
-    declared = job(executors={"min": 1, "max": 8}, scaling={"mode": "Auto"})
-    busy = replace(steady(9_000.0, 2), models=STEEP)
-    rule = autoscaling.policy_of(declared, STEEP)
-
     def decided(failing: FailingTasks | None) -> Decision:
-        settings = autoscaling.settings_of(
-            declared, NOT_CONFIGURED, report(query(backlog_rows=0.0), failing=failing)
-        )
-        return decide(busy, rule, settings)
+        return decided_when_busy(query(backlog_rows=0.0), failing=failing)
 
-    assert decided(None).executors > busy.executors
+    assert decided(None).executors > BUSY.executors
     assert decided(FailingTasks(failed=1, completed=1)) == decided(None)
     found = decided(FailingTasks(failed=2, completed=1))
-    assert found.executors == busy.executors
+    assert found.executors == BUSY.executors
     assert "tasks of the batch in flight fail" in found.reason
 
 

@@ -114,8 +114,8 @@ def test_whether_objectives_are_met_is_told_with_numbers(
     ],
 )
 def test_what_nobody_can_measure_is_told_as_such(changes: dict[str, Any], part: str) -> None:
-    untaught = replace(FRESH, good=None, known=None)
-    claim = claims(untaught, told_by=report(query(**changes)))[Condition.OBJECTIVES_MET]
+    unrecorded = replace(FRESH, good=None, known=None)
+    claim = claims(unrecorded, told_by=report(query(**changes)))[Condition.OBJECTIVES_MET]
     assert (claim.status, claim.reason) == (Status.UNKNOWN, "NotMeasured")
     assert part in claim.message
 
