@@ -84,8 +84,11 @@ def recovery(job: StreamJob, record: Record) -> Claim:
         return fails(
             kind, "Infeasible", f"{text} that at most {job.executors.maximum} executors can do."
         )
-    if decision is None or decision.expected_recovery is None:
+    if decision is None:
         return unknown(kind, "NotPredicted", "No recovery has been predicted yet.")
+    if decision.expected_recovery is None:
+        text = f"The newest decision predicts no recovery: {decision.reason}."
+        return unknown(kind, "NotPredicted", text)
     if decision.expected_recovery > seconds:
         text = f"A lost driver would take {decision.expected_recovery:.0f} s at worst, the target is {seconds:.0f} s"
         return holds(kind, "NotAtThisSize", f"{text}: more executors are needed.")
