@@ -88,6 +88,8 @@ print(spark.sql("CREATE TABLE IF NOT EXISTS told (id BIGINT) USING parquet").col
 spark.sql("INSERT INTO told SELECT id FROM {rows}", rows=here)
 spark.sql("FROM here INSERT INTO told SELECT id INSERT INTO other SELECT id")
 spark.sql("EXECUTE IMMEDIATE 'CREATE TABLE by_text AS SELECT 1'")
+print(spark.catalog.createTable("listed", source="parquet", schema=here.schema).count())
+print(spark.catalog.tableExists("listed"), spark.catalog.currentDatabase())
 spark.sql("SELECT * FROM here WHERE id > :least", args={"least": 0}).createTempView("many")
 spark.sql("SET spark.sql.shuffle.partitions=2")
 print(spark.sql("SELECT count(*) AS n FROM many").first().n, spark.table("here").count())
@@ -203,6 +205,8 @@ def test_in_a_profile_batch_writes_and_sql_that_writes_come_to_nothing(
     assert written(tmp_path) == set()
     assert done.stdout.splitlines() == [
         "[]",
+        "0",
+        "False default",
         "2 3",
         "['here', 'many']",
         "ParseException",

@@ -3,16 +3,19 @@
 `test_profiled_programs` has the real one.
 """
 
+import inspect
 import json
 import re
 from pathlib import Path
 from typing import Any
 
+import pyspark.sql.catalog
 import pytest
 
 from sluice.agent import profiling, sources
 from sluice.agent.profiling import EXIT_CODE, NotProfilable, NotReplayable, Profile
-from sluice.agent.sinks import BatchWriter, Dropped, Folders
+from sluice.agent.sinks import Dropped, Folders
+from sluice.agent.standins import BATCH_WRITER, CATALOG, StandIn
 from tests.agent.running import Outcome, under_agent
 from tests.docs.pages import ROOT
 
@@ -342,11 +345,22 @@ def test_each_query_has_a_folder_of_its_own_and_keeps_it_when_it_is_started_agai
 
 
 def test_what_a_writer_asks_of_java_and_nobody_knows_ends_the_program() -> None:
-    writer = BatchWriter(None, "DataFrameWriter", Dropped())
+    written: list[str] = []
+    writer = StandIn("DataFrameWriter", None, BATCH_WRITER, written.append)
+    writer.mode("append").save("lake")
 
     with pytest.raises(NotProfilable) as refused:
         writer.saveToTheMoon("now")
-    assert "DataFrameWriter of this PySpark calls 'saveToTheMoon'" in refused.value.told
+    assert "DataFrameWriter calls 'saveToTheMoon' of Java" in refused.value.told
+    assert written == ["DataFrameWriter.save"]
+
+
+def test_of_all_that_a_catalog_asks_of_java_it_is_known_whether_it_writes() -> None:
+    """Where a release of PySpark has more, profiles of programs that use it end, and here is the place to learn why."""
+    asked = set(re.findall(r"_jcatalog\.(\w+)\(", inspect.getsource(pyspark.sql.catalog)))
+    assert "createTable" in asked
+    assert asked <= CATALOG.reads | CATALOG.writes
+    assert not CATALOG.reads & CATALOG.writes
 
 
 def test_a_batch_write_is_logged_once_and_counted(capfd: pytest.CaptureFixture[str]) -> None:

@@ -19,8 +19,9 @@ from sluice.agent import sinks, statements
 from sluice.agent.importing import Patch
 from sluice.agent.profiling import NotProfilable, Profile, refuse
 from sluice.agent.records import Replaced
-from sluice.agent.sinks import BatchWriter, Dropped, Folders, StreamWriter
+from sluice.agent.sinks import Dropped, Folders, StreamWriter
 from sluice.agent.sources import StreamReader
+from sluice.agent.standins import BATCH_WRITER, CATALOG, DELTA, Methods, StandIn
 
 _PYSPARK = "pyspark"
 _OLDEST = (4, 1)
@@ -51,11 +52,13 @@ def patches(
         "pyspark.sql.merge": functools.partial(_patch_merge, dropped),
         "pyspark.sql.classic.dataframe": functools.partial(_patch_rows, dropped),
         "pyspark.sql.session": functools.partial(_patch_session, dropped),
+        "pyspark.sql.catalog": functools.partial(_patch_catalog, dropped),
     }
     patched: set[str] = set()
     return {
         **{name: functools.partial(_noted, patched, patch) for name, patch in needed.items()},
         "pyspark.sql.connect.session": _patch_connect,
+        "delta.tables": functools.partial(_patch_delta, dropped),
         _PYSPARK: functools.partial(_import_all, tuple(needed), patched),
     }
 
@@ -118,8 +121,12 @@ class _Streams:
 
 
 def _patch_batches(dropped: Dropped, module: types.ModuleType) -> None:
-    def stand_in(writer: Any, _java: Any) -> BatchWriter:
-        return BatchWriter(writer._df._jdf, type(writer).__name__, dropped)
+    def stand_in(writer: Any, java: Any) -> StandIn:
+        def write(what: str) -> None:
+            dropped.note(what)
+            sinks.drop(writer._df._jdf)
+
+        return StandIn(type(writer).__name__, java, BATCH_WRITER, write)
 
     _replace_after_init(_class(module, "DataFrameWriter"), "_jwrite", stand_in)
     _replace_after_init(_class(module, "DataFrameWriterV2"), "_jwriter", stand_in)
@@ -175,6 +182,41 @@ def _patch_session(dropped: Dropped, module: types.ModuleType) -> None:
 
     owner.sql = sql
     _class(module, "SparkSession", "Builder").Builder.remote = _refuse_connect
+
+
+def _patch_catalog(dropped: Dropped, module: types.ModuleType) -> None:
+    def stand_in(catalog: Any, java: Any) -> StandIn:
+        return _answered_by_no_rows("Catalog", java, CATALOG, catalog._sparkSession, dropped)
+
+    _replace_after_init(_class(module, "Catalog"), "_jcatalog", stand_in)
+
+
+def _patch_delta(dropped: Dropped, module: types.ModuleType) -> None:
+    """Delta Lake's own interface writes past PySpark's writers."""
+    for name, methods in DELTA.items():
+
+        def stand_in(of: Any, java: Any, name: str = name, methods: Methods = methods) -> StandIn:
+            return _answered_by_no_rows(name, java, methods, of._spark, dropped)
+
+        attribute = "_jdt" if name == "DeltaTable" else "_jbuilder"
+        _replace_after_init(_class(module, name), attribute, stand_in)
+    table = _class(module, "DeltaTable", "convertToDelta")
+
+    def convert(cls: Any, sparkSession: Any, *_: Any, **__: Any) -> Any:  # noqa: N803  # Delta's name
+        dropped.note("DeltaTable.convertToDelta")
+        return cls(sparkSession, sparkSession._jsparkSession.emptyDataFrame())
+
+    table.convertToDelta = classmethod(convert)
+
+
+def _answered_by_no_rows(
+    owner: str, java: Any, methods: Methods, session: Any, dropped: Dropped
+) -> StandIn:
+    def write(what: str) -> Any:
+        dropped.note(what)
+        return session._jsparkSession.emptyDataFrame()
+
+    return StandIn(owner, java, methods, write)
 
 
 def _writing(session: Any, text: str, args: Any) -> str | None:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sluice.agent import logs
-from sluice.agent.profiling import NotProfilable, refuse
 from sluice.agent.records import Replaced
+from sluice.agent.standins import unknown
 
 DROPPED, LOWER_BOUND = "dropped", "lowerBound"
 FOREACH, FOREACH_BATCH = "foreach", "foreachBatch"
@@ -24,14 +24,6 @@ _CHECKPOINT, _NAME = "checkpointlocation", "queryname"
 # How offsets are kept is a cost of the batch, although it is set as an option of the sink.
 _OF_THE_ENGINE = "asyncprogresstracking"
 _NOT_IN_A_FOLDER = re.compile(r"[^A-Za-z0-9_-]")
-
-_SETTINGS = frozenset(
-    """mode format using option options tableProperty partitionBy partitionedBy bucketBy sortBy clusterBy""".split()
-)
-_WRITES = frozenset(
-    """save insertInto saveAsTable json parquet text csv xml orc jdbc
-    create replace createOrReplace append overwrite overwritePartitions""".split()
-)
 
 
 def drop(rows: Any) -> None:
@@ -178,7 +170,7 @@ class StreamWriter:
         return self._started(self._sink or "table")
 
     def __getattr__(self, name: str) -> Any:
-        return _unknown("DataStreamWriter", name)
+        return unknown("DataStreamWriter", name)
 
     def _wanted(self, sink: str, kind: str) -> StreamWriter:
         self._sink, self._kind, self._in_batches = sink, kind, False
@@ -193,32 +185,3 @@ class StreamWriter:
         self._on_start(query, Replaced(sink=sink, kind=self._kind))
         logs.write("info", "A query drops its rows", name=self._name, sink=sink, checkpoint=place)
         return query
-
-
-class BatchWriter:
-    """Stands in for Java's writers of batches, old and new."""
-
-    def __init__(self, rows: Any, owner: str, dropped: Dropped) -> None:
-        """`rows` is Java's, `owner` the class of pyspark that writes."""
-        self._rows = rows
-        self._owner = owner
-        self._dropped = dropped
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _SETTINGS:
-            return lambda *_: self
-        if name in _WRITES:
-            return lambda *_: self._drop(name)
-        return _unknown(self._owner, name)
-
-    def _drop(self, name: str) -> None:
-        self._dropped.note(f"{self._owner}.{name}")
-        drop(self._rows)
-
-
-def _unknown(owner: str, name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    refuse(
-        NotProfilable(f"{owner} of this PySpark calls {name!r} of Java, of which nothing is known")
-    )

@@ -1,8 +1,9 @@
 """Which SQL writes something that outlives the session; in a profile it is not run.
 
 Spark's own parser tells, so that extensions of its language are judged as well. What is no query is taken for a write
-unless it is known to concern the session only: a statement too many that is left out ends in an error of the program,
-one too few in a table.
+unless it is known to concern the session only, and so is all that an extension adds to the language and that does not
+say that it tells something: a statement too many that is left out ends in an error of the program, one too few in a
+table.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
+_OF_SPARK = (_COMMAND, "org.apache.spark.sql.execution.SparkSqlParser")
+"""Where these classes are, there are those of all statements of Spark. Delta Lake's have the same package."""
 
 # Statements that write although their class is none of Spark's commands. The last one is known when it runs only.
 _WRITES = frozenset("InsertIntoStatement InsertIntoDir Call UnresolvedExecuteImmediate".split())
@@ -32,19 +35,29 @@ def writing(session: Any, text: str) -> str | None:
     kind = _kind(plan)
     if kind in _OF_THE_SESSION or kind.startswith(_TELLING):
         return None
-    command = session._jvm.java.lang.Class.forName(_COMMAND)
-    if kind == _UNNAMED or command.isInstance(plan):
+    classes = session._jvm.java.lang.Class
+    if kind == _UNNAMED or classes.forName(_COMMAND).isInstance(plan):
         return kind
-    return next((found for found in _kinds(plan) if found in _WRITES), None)
+    homes = {_home(classes.forName(name)) for name in _OF_SPARK}
+    return next((_kind(part) for part in _parts(plan) if _writes(part, homes)), None)
 
 
-def _kinds(plan: Any) -> Iterator[str]:
+def _writes(plan: Any, homes: set[str]) -> bool:
+    return _kind(plan) in _WRITES or _home(plan.getClass()) not in homes
+
+
+def _parts(plan: Any) -> Iterator[Any]:
     """Walk a plan from its root: an insert may stand below the queries that it is given by name."""
-    yield _kind(plan)
+    yield plan
     children = plan.children()
     for index in range(children.size()):
-        yield from _kinds(children.apply(index))
+        yield from _parts(children.apply(index))
 
 
 def _kind(plan: Any) -> str:
     return str(plan.getClass().getSimpleName()).rstrip("$")
+
+
+def _home(of: Any) -> str:
+    """The file that a class of Java is from."""
+    return str(of.getProtectionDomain().getCodeSource().getLocation())
