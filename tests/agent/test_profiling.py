@@ -306,9 +306,17 @@ def test_a_copy_of_the_live_stream_reads_the_newest_rows_as_many_a_batch_as_the_
     assert not {"StartingOffsets", "startingTimestamp", "kafka.group.id"} & set(options)
 
 
-@pytest.mark.parametrize("source", ["json", "delta", "com.shop.Source"])
-def test_another_source_is_read_as_the_program_says(source: str) -> None:
-    assert sources.replayed(source, {"path": "here"}, PROFILE) == {"path": "here"}
+@pytest.mark.parametrize("source", ["json", "textFile", "Delta", "iceberg", "table"])
+def test_files_and_tables_are_read_as_the_program_says_and_stay_where_they_are(source: str) -> None:
+    options = {"path": "here", "cleanSource": "delete"}
+    assert sources.replayed(source, options, PROFILE) == {"path": "here"}
+
+
+@pytest.mark.parametrize("source", ["queue", "com.shop.Source"])
+def test_a_source_that_might_give_its_rows_only_once_is_not_read(source: str) -> None:
+    with pytest.raises(NotReplayable) as refused:
+        sources.replayed(source, {"path": "here"}, PROFILE)
+    assert f"of the source {source!r} nobody knows" in refused.value.told
 
 
 @pytest.mark.parametrize(

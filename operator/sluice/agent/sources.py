@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluice.agent import logs
 from sluice.agent.profiling import NotProfilable, NotReplayable, Profile, refuse
 
 _KAFKA = frozenset({"kafka", "kafkasourceprovider"})
@@ -18,8 +17,14 @@ _GENERATED = frozenset(
     socket textsocket textsocketsourceprovider""".split()
 )
 _FILES = frozenset({"json", "orc", "parquet", "text", "textFile", "csv", "xml"})
-_READ_AS_THEY_ARE = frozenset({*(name.lower() for name in _FILES), "avro", "binaryfile"})
+_LAKES = frozenset({"delta", "iceberg", "hudi"})
 _TABLES = frozenset({"table", "changes"})
+_READ_AS_THEY_ARE = frozenset(
+    {*(name.lower() for name in _FILES), "avro", "binaryfile", *_LAKES, *_TABLES}
+)
+
+# Files that were read are deleted or moved, and so would be those that the job has not read yet.
+_TAKES_FILES_AWAY = "cleansource"
 
 # Spark prefers the first two to startingOffsets, and the group id to the prefix.
 _TAKEN_AWAY = frozenset(
@@ -28,7 +33,10 @@ _TAKEN_AWAY = frozenset(
 
 
 def replayed(source: str, options: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    """Return the options with which the source is read; raises NotReplayable for one that gives no rows twice."""
+    """Return the options with which the source is read.
+
+    Raises NotReplayable for one that gives no rows twice, or might not: a copy would take them away from the job.
+    """
     kind = source.lower().rpartition(".")[2]
     if kind in _GENERATED:
         raise NotReplayable(
@@ -38,10 +46,11 @@ def replayed(source: str, options: Mapping[str, Any], profile: Profile) -> dict[
     if kind in _KAFKA:
         return _from_kafka(options, profile)
     if kind not in _READ_AS_THEY_ARE:
-        logs.write(
-            "warning", "A source is read as the program says, whatever that is", source=source
+        raise NotReplayable(
+            f"of the source {source!r} nobody knows whether a copy would take rows away from the job; "
+            "profile a job that reads Kafka, files or tables"
         )
-    return dict(options)
+    return {name: value for name, value in options.items() if name.lower() != _TAKES_FILES_AWAY}
 
 
 def _from_kafka(options: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
