@@ -745,6 +745,24 @@ _TEMPLATES = (
         *("volumes[0].name", "conf", "choose another name"),
     ),
     _pod(
+        "a volume is not of the checkpoint's claim",
+        {"volumes": [{"name": "lake", "persistentVolumeClaim": {"claimName": "checkpoints"}}]},
+        *("volumes[0].persistentVolumeClaim.claimName", "'checkpoints'"),
+        *("never starts", "as the volume 'checkpoint': mount that one"),
+    ),
+    _pod(
+        "two volumes are not of one claim",
+        {
+            "volumes": [
+                {"name": "lake", "persistentVolumeClaim": {"claimName": "lake"}},
+                {"name": "other", "persistentVolumeClaim": {"claimName": "others"}},
+                {"name": "ice", "persistentVolumeClaim": {"claimName": "lake"}},
+            ]
+        },
+        *("volumes[2].persistentVolumeClaim.claimName", "'lake'", "as the volume 'lake': mount"),
+        pod="executor",
+    ),
+    _pod(
         "a volume's name is a text",
         {"volumes": [{"name": ["logs"], "emptyDir": {}}]},
         *("volumes[0].name", "must be a text or a number"),

@@ -183,7 +183,8 @@ def _template_problems(spec: StreamJobSpec) -> Iterator[Problem]:
     application = spec.application
     for name, pod in (("driver", application.driver), ("executor", application.executor)):
         if pod.template:
-            yield from template_problems(pod.template, f"spec.application.{name}.template", name)
+            path = f"spec.application.{name}.template"
+            yield from template_problems(pod.template, path, name, spec.checkpoint.claim)
 
 
 def _application(declared: ApiApplication, executors: ApiExecutors) -> Application:

@@ -38,17 +38,22 @@ _OUR_CONTAINERS = {
     "args": "use spec.application.arguments",
     "resources": "use memory, cpuRequest and cpuLimit beside the template",
 }
-_OUR_VOLUMES = frozenset(("agent", "conf", "auth", "checkpoint"))
+_CHECKPOINT = "checkpoint"
+_OUR_VOLUMES = frozenset(("agent", "conf", "auth", _CHECKPOINT))
 _OUR_PREFIX = "sluice.dev/"
 
 
-def template_problems(template: Json, path: str, container: str) -> Iterator[Problem]:
-    """Everything that a pod template at `path` asks for and cannot have."""
+def template_problems(
+    template: Json, path: str, container: str, claim: str | None = None
+) -> Iterator[Problem]:
+    """Everything that a pod template at `path` asks for and cannot have; `claim` is that of the checkpoint."""
     for key in sorted(template.keys() - {"metadata", "spec"}):
         yield Problem(f"{path}.{key}", None, "a pod template has metadata and spec only; remove it")
     yield from _object_problems(template, path, ("metadata", "spec"))
     yield from _metadata_problems(_mapping(template.get("metadata")), f"{path}.metadata")
-    yield from _spec_problems(_mapping(template.get("spec")), f"{path}.spec", container)
+    spec = _mapping(template.get("spec"))
+    yield from _spec_problems(spec, f"{path}.spec", container)
+    yield from _claim_problems(_items(spec.get("volumes")), f"{path}.spec.volumes", claim)
 
 
 def _metadata_problems(metadata: Json, path: str) -> Iterator[Problem]:
@@ -160,6 +165,22 @@ def _volume_problems(volumes: Sequence[Json], path: str) -> Iterator[Problem]:
         for kind in sorted(volume.keys() - {"name"} - _ALLOWED_VOLUMES):
             allowed = ", ".join(sorted(_ALLOWED_VOLUMES))
             yield Problem(f"{path}[{index}].{kind}", volume.get("name"), f"use one of {allowed}")
+
+
+def _claim_problems(volumes: Sequence[Json], path: str, claim: str | None) -> Iterator[Problem]:
+    """The kubelet mounts one of two volumes of a claim, and waits without a word for the other one."""
+    had = {} if claim is None else {claim: _CHECKPOINT}
+    for index, volume in enumerate(volumes):
+        named = _mapping(volume.get("persistentVolumeClaim")).get("claimName")
+        if not isinstance(named, str):
+            continue
+        if named in had:
+            remedy = (
+                f"a pod that has a claim twice never starts, and it has this one as the volume {had[named]!r}: "
+                "mount that one, with a subPath if need be"
+            )
+            yield Problem(f"{path}[{index}].persistentVolumeClaim.claimName", named, remedy)
+        had[named] = str(volume.get("name"))
 
 
 def _items(value: object) -> list[Json]:

@@ -20,6 +20,7 @@ def problems(template: dict[str, Any], container: str = "driver") -> list[str]:
         {"spec": {"securityContext": {"runAsUser": 1000, "fsGroup": 0}}},
         {"spec": {"securityContext": {"seccompProfile": {"type": "Localhost"}}}},
         {"spec": {"volumes": [{"name": "cache", "emptyDir": {"sizeLimit": "1Gi"}}]}},
+        {"spec": {"volumes": [{"name": "lake", "persistentVolumeClaim": {"claimName": "lake"}}]}},
         {"spec": {"containers": [{"name": "driver", "env": [{"name": "A", "value": "1"}]}]}},
         {"spec": {"containers": [{"name": "sidecar", "image": "a", "args": ["b"]}]}},
         {
