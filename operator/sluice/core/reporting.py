@@ -192,6 +192,10 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
         told = f"{query.failure.error_class}: {query.failure.message.rstrip('.')}."
         text = f"Query {query.name!r} failed: {told}{hints.remedy(job, told)}"
         return fails(kind, "QueryFailed", text)
+    if report.phase == "waiting":
+        most = format_duration(job.checkpoint.lease)
+        text = f"The driver waits for the Lease of its checkpoint: the one before may still live, for {most} at most."
+        return unknown(kind, "WaitingForLease", text)
     if not report.running:
         return unknown(kind, "NoQuery", "The program has not started a query yet.")
     failing = _failing(job, report, now)

@@ -225,6 +225,11 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.UNKNOWN, "NoQuery", "has not started a query"),
     ),
+    "a driver that waits until the one before is surely dead is told to": (
+        Observed(driver=driver(JOB), report=replace(report(), phase="waiting", queries=())),
+        STARTED,
+        *(Condition.PROGRESSING, Status.UNKNOWN, "WaitingForLease", "may still live, for 60s at"),
+    ),
     "a query that stands while rows wait does not progress": (
         Observed(
             driver=driver(JOB),
