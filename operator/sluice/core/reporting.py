@@ -179,6 +179,15 @@ def _told_of_pause(job: StreamJob, record: Record) -> str:
     return f"Incarnation {failure.incarnation} ended: {failure.message.rstrip('.')}. {why}"
 
 
+def _progress_without_query(job: StreamJob, report: AgentReport) -> Claim:
+    if report.phase == "waiting":
+        most = format_duration(job.checkpoint.lease)
+        text = f"The driver waits for the Lease of its checkpoint: the one before may still live, for {most} at most."
+        return unknown(Condition.PROGRESSING, "WaitingForLease", text)
+    text = "The program has not started a query yet."
+    return unknown(Condition.PROGRESSING, "NoQuery", text)
+
+
 def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:
     kind, report = Condition.PROGRESSING, seen.report
     away = _away_for_too_long(job, verdict.record, report, now)
@@ -192,12 +201,8 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
         told = f"{query.failure.error_class}: {query.failure.message.rstrip('.')}."
         text = f"Query {query.name!r} failed: {told}{hints.remedy(job, told)}"
         return fails(kind, "QueryFailed", text)
-    if report.phase == "waiting":
-        most = format_duration(job.checkpoint.lease)
-        text = f"The driver waits for the Lease of its checkpoint: the one before may still live, for {most} at most."
-        return unknown(kind, "WaitingForLease", text)
     if not report.running:
-        return unknown(kind, "NoQuery", "The program has not started a query yet.")
+        return _progress_without_query(job, report)
     failing = _failing(job, report, now)
     if failing is not None:
         return fails(kind, "TasksFail", failing)
