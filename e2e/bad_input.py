@@ -573,6 +573,11 @@ _APPLICATION = (
         for image in ("", "shop/clicks: 1")
     ),
     _server(
+        "a service account has a name of Kubernetes",
+        {"application": {"serviceAccount": "Lake_Reader"}},
+        *("spec.application.serviceAccount", "Lake_Reader", "not the name of a service account"),
+    ),
+    _server(
         "a program has a file",
         {"application": {"mainFile": None}},
         *("spec.application.mainFile", "equired"),
@@ -851,7 +856,7 @@ _TEMPLATES = (
     *(
         _pod(f"{field} is the operator's", {field: value}, field, str(value), remedy)
         for field, value, remedy in (
-            ("serviceAccountName", "admin", "one service account for each job; remove it"),
+            ("serviceAccountName", "admin", "use spec.application.serviceAccount"),
             ("restartPolicy", "Always", "the operator restarts drivers itself; remove it"),
             ("nodeName", "node-1", "use nodeSelector or affinity"),
             ("hostname", "clicks", "remove it"),

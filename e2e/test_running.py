@@ -150,20 +150,33 @@ def test_suspended_jobs_stop_and_resume_where_they_were(job: Job, load: Load) ->
     assert account["right"], account
 
 
-def test_a_changed_setting_restarts_from_the_last_batch(job: Job, load: Load) -> None:
+def test_a_changed_setting_restarts_from_the_last_batch_as_another_account(
+    job: Job, load: Load
+) -> None:
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": f"{job.name}-own"},
+        "automountServiceAccountToken": False,
+    }
+    job.cluster.apply(to_yaml(account), job.namespace)
     load.send(f"{job.name}-in", rate=400, records=2000)
     job.wait_until_ready()
     load.check(job)
     first = job.driver()
     assert first is not None
-    job.patch(application={"sparkConf": {"spark.sql.streaming.minBatchesToRetain": "50"}})
+    setting = "spark.sql.streaming.minBatchesToRetain"
+    job.patch(
+        application={"serviceAccount": f"{job.name}-own", "sparkConf": {setting: "50"}},
+    )
     changed = job.wait(
         "the class of the change",
         lambda resource: resource["status"]["change"]["kind"] == "Restart",
         seconds=30,
     )
     assert changed["status"]["change"]["fields"] == [
-        "application.sparkConf.spark.sql.streaming.minBatchesToRetain"
+        "application.serviceAccount",
+        f"application.sparkConf.{setting}",
     ]
     before = progress_of(changed)
     load.send(f"{job.name}-in", rate=400, records=2000)
@@ -172,8 +185,12 @@ def test_a_changed_setting_restarts_from_the_last_batch(job: Job, load: Load) ->
     assert second is not None
     assert second["metadata"]["uid"] != first["metadata"]["uid"]
     job.wait("a further batch", lambda resource: progress_of(resource) > before)
-    account = load.check(job)
-    assert account["right"], account
+    pods = job.cluster.list("Pod", job.namespace, f"sluice.dev/job={job.name}")
+    running = [pod["spec"] for pod in pods if pod["status"]["phase"] == "Running"]
+    assert {spec["serviceAccountName"] for spec in running} == {f"{job.name}-own"}
+    assert len(running) == 2, "the driver and an executor"
+    found = load.check(job)
+    assert found["right"], found
 
 
 def test_another_image_goes_on_from_the_last_batch(job: Job, load: Load) -> None:

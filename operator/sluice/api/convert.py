@@ -193,6 +193,7 @@ def _application(declared: ApiApplication, executors: ApiExecutors) -> Applicati
         main_file=declared.main_file,
         image_pull_policy=declared.image_pull_policy,
         image_pull_secrets=tuple(declared.image_pull_secrets),
+        service_account=declared.service_account,
         arguments=tuple(declared.arguments),
         spark_conf=declared.spark_conf,
         environment=tuple(

@@ -56,6 +56,7 @@ class Application:
     main_file: str
     image_pull_policy: str = "IfNotPresent"
     image_pull_secrets: tuple[str, ...] = ()
+    service_account: str | None = None
     arguments: tuple[str, ...] = ()
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     environment: tuple[Mapping[str, object], ...] = ()

@@ -10,7 +10,7 @@ OWNED_SETTINGS: dict[str, str] = {
     "spark.kubernetes.container.image.pullPolicy": "use spec.application.imagePullPolicy",
     "spark.kubernetes.container.image.pullSecrets": "use spec.application.imagePullSecrets",
     "spark.kubernetes.driver.": "the operator creates the driver pod; use spec.application.driver",
-    "spark.kubernetes.authenticate.": "the operator makes the service account; remove it",
+    "spark.kubernetes.authenticate.": "use spec.application.serviceAccount",
     "spark.kubernetes.executor.podTemplateFile": "use spec.application.executor.template",
     "spark.kubernetes.executor.podTemplateContainerName": "the container is 'executor'; remove it",
     "spark.kubernetes.executor.podNamePrefix": "the operator names the executors; remove it",

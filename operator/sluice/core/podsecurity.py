@@ -23,8 +23,8 @@ _LISTS_OF_CONTAINERS = ("env", "envFrom", "ports", "volumeMounts")
 _KEYS = frozenset(("name", "mountPath", "containerPort"))
 """By which the items of these lists are told apart."""
 _OURS = {
-    "serviceAccountName": "the operator makes one service account for each job; remove it",
-    "serviceAccount": "the operator makes one service account for each job; remove it",
+    "serviceAccountName": "use spec.application.serviceAccount",
+    "serviceAccount": "use spec.application.serviceAccount",
     "automountServiceAccountToken": "the operator decides it; remove it",
     "restartPolicy": "the operator restarts drivers itself; remove it",
     "terminationGracePeriodSeconds": "use spec.application.driver.stopDeadline",

@@ -39,7 +39,8 @@ def children(
     `agent` is the packed agent; `key` is the operator's own secret, which the job's are derived from.
     """
     conf_map, secret = _conf_map(job, incarnation, agent), _secret(job, key)
-    return (_service_account(job), _role(job), conf_map, secret), (_role_binding(job),)
+    accounts = () if job.application.service_account else (_service_account(job),)
+    return (*accounts, _role(job), conf_map, secret), (_role_binding(job),)
 
 
 def agent_token(job_uid: str, key: bytes) -> str:
@@ -55,7 +56,7 @@ def _service_account(job: StreamJob) -> Json:
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": names.owned_metadata(job, names.driver_pod(job.key.name)),
+        "metadata": names.owned_metadata(job, names.service_account(job)),
     }
 
 
@@ -78,13 +79,13 @@ def _may_hold(lease: str) -> Json:
 
 
 def _role_binding(job: StreamJob) -> Json:
-    name = names.driver_pod(job.key.name)
+    name, account = names.driver_pod(job.key.name), names.service_account(job)
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
         "metadata": names.owned_metadata(job, name),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": job.key.namespace}],
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": job.key.namespace}],
     }
 
 

@@ -73,6 +73,11 @@ def executor_selector(key: JobKey) -> str:
     return f"{JOB_LABEL}={key.name},{ROLE_LABEL}={EXECUTOR}"
 
 
+def service_account(job: StreamJob) -> str:
+    """The account that the job's pods run as: the owner's, or the one that we make."""
+    return job.application.service_account or driver_pod(job.key.name)
+
+
 def owned_metadata(job: StreamJob, name: str) -> Json:
     """Metadata of a child: the garbage collector removes it with its job."""
     owner = {

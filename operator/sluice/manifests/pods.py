@@ -40,7 +40,9 @@ def driver_pod(job: StreamJob, incarnation: int) -> Json:
         "metadata": metadata,
         "spec": {
             "restartPolicy": "Never",
-            "serviceAccountName": names.driver_pod(job.key.name),
+            "serviceAccountName": names.service_account(job),
+            # An account of the owner's may keep its token from pods; the driver needs it, to make executors.
+            "automountServiceAccountToken": True,
             "terminationGracePeriodSeconds": int(application.stop_deadline.total_seconds()) + 10,
             "securityContext": _POD_SECURITY,
             # Hundreds of services in a namespace must not become thousands of variables.
@@ -67,6 +69,8 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
         "kind": "Pod",
         "metadata": {"labels": names.labels(job.key.name, names.EXECUTOR, incarnation)},
         "spec": {
+            # For what a cloud lets the account do; of the token by which the driver makes pods they get nothing.
+            "serviceAccountName": names.service_account(job),
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "securityContext": _POD_SECURITY,

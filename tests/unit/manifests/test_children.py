@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from sluice.core.podsecurity import template_problems
 from sluice.manifests import children, names
 from sluice.manifests.children import agent_token
-from tests.support.jobs import NOW, job
+from tests.support.jobs import NOW, job, resource
 from tests.support.properties import read_properties
 
 KEY = b"k" * 32
+
+
+APPLICATION = resource()["spec"]["application"]
 
 
 def by_kind(**changes: Any) -> dict[str, dict[str, Any]]:
@@ -83,6 +86,18 @@ def test_nobody_is_bound_to_a_role_before_it_is_there() -> None:
     binding = next(number for number, kinds in enumerate(stages) if "RoleBinding" in kinds)
     role = next(number for number, kinds in enumerate(stages) if "Role" in kinds)
     assert role < binding
+
+
+def test_a_driver_has_its_rights_as_an_account_of_the_owners_which_is_not_touched() -> None:
+    own = by_kind(application={**APPLICATION, "serviceAccount": "s3"})
+    ours = by_kind()
+    assert own["RoleBinding"]["subjects"] == [
+        {"kind": "ServiceAccount", "name": "s3", "namespace": "shop"}
+    ]
+    assert own["RoleBinding"]["metadata"]["name"] == "clicks-driver"
+    assert ours["RoleBinding"]["subjects"][0]["name"] == "clicks-driver"
+    assert ours["ServiceAccount"]["metadata"]["name"] == "clicks-driver"
+    assert "ServiceAccount" not in own
 
 
 def test_all_children_go_with_their_job() -> None:

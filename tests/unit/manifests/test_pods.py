@@ -93,7 +93,18 @@ def test_what_the_user_wrote_is_not_touched() -> None:
 def test_executors_have_no_access_to_the_api() -> None:
     driver, executor = both()
     assert executor["spec"]["automountServiceAccountToken"] is False
-    assert "automountServiceAccountToken" not in driver["spec"]
+    assert driver["spec"]["automountServiceAccountToken"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "account"), [({}, "clicks-driver"), ({"serviceAccount": "s3"}, "s3")]
+)
+def test_driver_and_executors_run_as_the_same_account(
+    changes: dict[str, Any], account: str
+) -> None:
+    of = job(application=application(**changes))
+    for pod in (driver_pod(of, 1), executor_template(of, 1)):
+        assert pod["spec"]["serviceAccountName"] == account
 
 
 def test_a_variable_comes_after_those_that_it_refers_to() -> None:

@@ -130,6 +130,12 @@ def test_a_copy_has_not_the_priority_of_its_job_and_takes_no_room_from_others() 
         assert pod["spec"]["nodeSelector"] == {"disk": "fast"}
 
 
+def test_a_copy_does_not_run_as_the_account_of_its_job() -> None:
+    copy = copied(original(application={**APPLICATION, "serviceAccount": "lake-writer"}))
+    for pod in (pods.driver_pod(copy, 1), pods.executor_template(copy, 1)):
+        assert pod["spec"]["serviceAccountName"] == f"{copy.key.name}-driver"
+
+
 def test_a_copy_finds_brokers_by_the_names_that_are_good_beside_the_job() -> None:
     template = {"spec": {"dnsConfig": {"searches": ["example.org"]}, "nodeSelector": {"a": "b"}}}
     of = original(application={**APPLICATION, "driver": {"template": template}})

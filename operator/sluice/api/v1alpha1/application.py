@@ -21,6 +21,14 @@ from sluice.core import ownedconf, quantities
 from sluice.core.ownedconf import OWNED_VARIABLES, PROFILE_VARIABLE, is_owned_variable
 
 Name = Annotated[str, Field(min_length=1, max_length=253)]
+AccountName = Annotated[
+    str,
+    *text_of_form(
+        r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        "not the name of a service account; use small letters, digits, dashes and dots",
+        limit=253,
+    ),
+]
 Argument = Annotated[str, Field(max_length=4096)]
 PodPath = Annotated[
     str,
@@ -194,6 +202,12 @@ class Application(Model):
     )
     image_pull_secrets: list[Name] = Field(
         default=[], max_length=16, description="Names of Secrets that the image is pulled with."
+    )
+    service_account: AccountName | None = Field(
+        None,
+        description="A service account of yours that driver and executors run as, for the identity that a cloud gives "
+        "it. It is bound to the rights that a driver needs. Default: the operator makes NAME-driver. Copies that a "
+        "profile makes do not run as it.",
     )
     main_file: PodPath = Field(
         description="The program: absolute path of a .py file inside the image. It runs unchanged.",

@@ -75,7 +75,9 @@ def _application(declared: Json, job: StreamJob, around: Surroundings, orders: s
         pod: {**declared[pod], "template": _template(declared[pod].get("template") or {}, patch)}
         for pod in ("driver", "executor")
     }
-    return {**declared, **pods, "environment": [*declared.get("environment", ()), variable]}
+    # What its account lets the job do, a copy may not.
+    kept = {name: part for name, part in declared.items() if name != "serviceAccount"}
+    return {**kept, **pods, "environment": [*declared.get("environment", ()), variable]}
 
 
 def _template(declared: Json, patch: Json) -> Json:
