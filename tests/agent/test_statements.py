@@ -1,0 +1,79 @@
+"""Which statements of an extension write, told by where their classes are from. `test_lakes` has real extensions, where
+they are to be had; that Spark's own statements are told apart, `test_profiled_programs` tests with the real Spark.
+"""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sluice.agent import statements
+
+CATALYST, CORE, EXTENSION = (
+    "file:/jars/spark-catalyst.jar",
+    "file:/jars/spark-sql.jar",
+    "file:/lake.jar",
+)
+HOMES = {
+    "org.apache.spark.sql.catalyst.plans.logical.Command": CATALYST,
+    "org.apache.spark.sql.execution.SparkSqlParser": CORE,
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan as the parser of Java gives it, as far as it is asked."""
+
+    kind: str
+    home: str = CATALYST
+    below: tuple["Plan", ...] = ()
+    is_command: bool = False
+
+    def getClass(self) -> Any:  # noqa: N802  # Java's name
+        return java_class(self.kind, self.home)
+
+    def children(self) -> Any:
+        return SimpleNamespace(size=lambda: len(self.below), apply=self.below.__getitem__)
+
+
+def java_class(name: str, home: str) -> Any:
+    source = SimpleNamespace(getLocation=lambda: home)
+    domain = SimpleNamespace(getCodeSource=lambda: source)
+    return SimpleNamespace(
+        getSimpleName=lambda: name,
+        getProtectionDomain=lambda: domain,
+        isInstance=lambda plan: plan.is_command,
+    )
+
+
+def session(plan: Plan) -> Any:
+    """A session whose parser gives that plan for any text."""
+    parser = SimpleNamespace(parsePlan=lambda _: plan)
+    state = SimpleNamespace(sqlParser=lambda: parser)
+    lang = SimpleNamespace(
+        Class=SimpleNamespace(forName=lambda name: java_class(name, HOMES[name]))
+    )
+    return SimpleNamespace(
+        _jsparkSession=SimpleNamespace(sessionState=lambda: state),
+        _jvm=SimpleNamespace(java=SimpleNamespace(lang=lang)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "writes"),
+    [
+        (Plan("Project", below=(Plan("UnresolvedRelation"),)), None),
+        (Plan("Project", CORE), None),
+        (Plan("RestoreTableStatement", EXTENSION), "RestoreTableStatement"),
+        (Plan("Project", below=(Plan("Filter"), Plan("Upsert", EXTENSION))), "Upsert"),
+        (Plan("DescribeDeltaHistory", EXTENSION), None),
+        (Plan("ShowIcebergViews$", EXTENSION), None),
+        (Plan("DropBranch", EXTENSION, is_command=True), "DropBranch"),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Plan) else str(value),
+)
+def test_what_an_extension_adds_writes_unless_it_says_that_it_tells_something(
+    plan: Plan, writes: str | None
+) -> None:
+    assert statements.writing(session(plan), "any text") == writes
