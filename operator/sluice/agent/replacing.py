@@ -2,7 +2,7 @@
 
 Other than the hooks of `hooks`, none of these may be missing: a PySpark without one of the names ends the program. They
 were tried with 4.1 to 4.3; in 4.0 a statement within EXECUTE IMMEDIATE gets past them. What goes past pyspark's classes
-is out of reach: RDDs, objects of Java, clients of the program.
+and Delta Lake's is out of reach: RDDs, objects of Java, clients of the program.
 """
 
 from __future__ import annotations
