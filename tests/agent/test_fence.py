@@ -260,7 +260,7 @@ def test_a_driver_whose_keeper_was_killed_is_ended(
         running.wait_until_begun()
         os.kill(running.keeper(), signal.SIGKILL)
         assert running.process.wait(30) == -signal.SIGKILL
-        assert not running.child_lives()
+        _wait("the end of the child", lambda: not running.child_lives())
 
 
 BLOCKING = """
