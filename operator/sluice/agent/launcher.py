@@ -23,6 +23,7 @@ from sluice.agent import (
     replacing,
     server,
     settings,
+    submission,
 )
 from sluice.agent.fence import Fence
 from sluice.agent.importing import Patch
@@ -58,6 +59,7 @@ def main(arguments: Sequence[str]) -> None:
 def _run(path: str, arguments: Sequence[str]) -> None:
     profile = profiling.from_environment(os.environ)
     configured = settings.from_environment(os.environ)
+    os.environ.update(submission.variables(os.environ))
     fence = Fence(configured)
     poller = _started(configured, fence, profile)
     try:

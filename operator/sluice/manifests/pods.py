@@ -160,10 +160,6 @@ def _driver_container(job: StreamJob, incarnation: int) -> Json:
 
 def _environment(job: StreamJob, incarnation: int) -> list[Json]:
     """The driver's variables; those that others refer to as $(NAME) come first."""
-    submit = (
-        "--conf spark.driver.host=$(SLUICE_POD_IP) --conf spark.driver.bindAddress=$(SLUICE_POD_IP) "
-        "pyspark-shell"
-    )
     plain = {
         "SLUICE_JOB_NAMESPACE": job.key.namespace,
         "SLUICE_JOB_NAME": job.key.name,
@@ -179,7 +175,6 @@ def _environment(job: StreamJob, incarnation: int) -> list[Json]:
         "SLUICE_TERMINATION_LOG": "/dev/termination-log",
         "SLUICE_STOP_DEADLINE_SECONDS": str(int(job.application.stop_deadline.total_seconds())),
         "SPARK_CONF_DIR": names.CONF_DIRECTORY,
-        "PYSPARK_SUBMIT_ARGS": submit,
     }
     address = {"name": "SLUICE_POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return [address, *_with_the_users({**plain, **_python_variables(job)}, job)]

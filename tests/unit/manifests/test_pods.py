@@ -110,7 +110,7 @@ def test_driver_and_executors_run_as_the_same_account(
 def test_a_variable_comes_after_those_that_it_refers_to() -> None:
     mine = {"name": "ADDRESS", "value": "$(SLUICE_POD_IP):$(SLUICE_EXECUTORS)"}
     names = list(values(driver_pod(job(application=application(environment=[mine])), 1)))
-    assert names.index("SLUICE_POD_IP") < names.index("PYSPARK_SUBMIT_ARGS")
+    assert names.index("SLUICE_POD_IP") < names.index("ADDRESS")
     assert names.index("SLUICE_EXECUTORS") < names.index("ADDRESS")
 
 
