@@ -40,14 +40,17 @@ def behind(job: StreamJob, failure: str, at: datetime, lost: LostExecutor | None
 
 def of_waiting(job: StreamJob, executors: Sequence[WaitingExecutor]) -> str:
     """The same for executors that do not start."""
-    hindered = [(pod.name, *pod.obstacle) for pod in executors if pod.obstacle is not None]
+    hindered = [(pod, *pod.obstacle) for pod in executors if pod.obstacle is not None]
     if not hindered:
         return ""
-    name, reason, message = hindered[0]
+    pod, reason, message = hindered[0]
     many = len(hindered)
-    who = f"Executor {name} does" if many == 1 else f"{many} executors, {name} among them, do"
+    who = (
+        f"Executor {pod.name} does" if many == 1 else f"{many} executors, {pod.name} among them, do"
+    )
     told = f" {who} not start: {reason}: {message.rstrip('.')}."
-    return told + hints.executor_remedy(job, f"{reason}: {message}")
+    remedy = hints.of_ordered_node(pod.ordered_node)
+    return told + (remedy or hints.executor_remedy(job, f"{reason}: {message}"))
 
 
 def of_lost(job: StreamJob, lost: LostExecutor) -> str:

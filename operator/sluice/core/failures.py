@@ -6,7 +6,14 @@ from datetime import datetime, timedelta
 
 from sluice.core import executorfaults, hints
 from sluice.core.application import RestartPolicy, StreamJob
-from sluice.core.observations import AgentReport, DriverPod, LostExecutor, Observed, QueryReport
+from sluice.core.observations import (
+    AgentReport,
+    DriverPod,
+    LostExecutor,
+    Observed,
+    QueryReport,
+    awaits_node,
+)
 from sluice.core.proving import Rollback, has_worked
 from sluice.core.record import PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
@@ -75,7 +82,7 @@ def _tried(job: StreamJob, record: Record, failure: Failure, now: datetime) -> R
 def hindrance(job: StreamJob, driver: DriverPod, seen: Observed, now: datetime) -> Failure | None:
     """What keeps a driver from starting, or one that runs from having any executor; None if nothing is known to."""
     is_started = driver.started is not None
-    what = _hindered_executors(job, seen, now) if is_started else _hindered_pod(driver)
+    what = _hindered_executors(job, seen, now) if is_started else _hindered_pod(driver, now)
     if not what:
         return None
     return Failure(
@@ -87,8 +94,8 @@ def hindrance(job: StreamJob, driver: DriverPod, seen: Observed, now: datetime) 
     )
 
 
-def _hindered_pod(driver: DriverPod) -> str:
-    if driver.obstacle is None:
+def _hindered_pod(driver: DriverPod, now: datetime) -> str:
+    if driver.obstacle is None or awaits_node(driver, now):
         return ""
     reason, message = driver.obstacle
     return f"its pod cannot start: {reason}: {message.rstrip('.')}"
@@ -96,6 +103,8 @@ def _hindered_pod(driver: DriverPod) -> str:
 
 def _hindered_executors(job: StreamJob, seen: Observed, now: datetime) -> str:
     if seen.report is None or seen.report.phase != "running" or seen.report.registered != 0:
+        return ""
+    if any(awaits_node(executor, now) for executor in seen.waiting):
         return ""
     faults = executorfaults.told(job, seen, now).strip()
     return f"it has no executor: {faults.rstrip('.')}" if faults else ""

@@ -27,6 +27,11 @@ def executor_remedy(job: StreamJob, told: str) -> str:
     return _advice((*_of_memory(job), *_of_pods(job), room), told)
 
 
+def of_ordered_node(told: str) -> str:
+    """The same for a pod for which the cluster's autoscaler adds a node, in its words; empty if it does not."""
+    return f" The cluster's autoscaler adds a node: {told.rstrip('.')}." if told else ""
+
+
 def silent_brokers(job: StreamJob) -> str:
     """What to do where brokers do not answer: a sentence, about what keeps a pod from any of them."""
     return (

@@ -19,6 +19,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LOST_AFTER = timedelta(seconds=30)
 """A pod that is not gone so long after its grace period has no kubelet that would end it."""
 
+NODE_DEADLINE = timedelta(minutes=15)
+"""A node that is added is there by then, as cluster-autoscaler's `max-node-provision-time` has it by default."""
+
 
 class PodPhase(StrEnum):
     """The phase of a pod, as Kubernetes names it."""
@@ -45,7 +48,8 @@ class DriverPod:
     """The driver pod of a job as the API server shows it.
 
     `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts. `is_being_made` says that
-    the kubelet has it and has not made its container yet: its status tells no more, only Events do.
+    the kubelet has it and has not made its container yet: its status tells no more, only Events do. `lacks_node` says
+    that no node has taken it, and `ordered_node` what the cluster's autoscaler tells of one that it adds for it.
     `document` is the spec that the pod was made from; None if it is not readable. `digest` is that of the image that
     its container runs, or has run last; None while the kubelet has not told. `gone_by` is when a pod that is being
     deleted should have ended, and `disruption` what Kubernetes says if it was Kubernetes that has chosen it: to make
@@ -67,6 +71,8 @@ class DriverPod:
     ended: Termination | None = None
     obstacle: tuple[str, str] | None = None
     is_being_made: bool = False
+    lacks_node: bool = False
+    ordered_node: str = ""
     document: Mapping[str, object] | None = None
     digest: str | None = None
 
@@ -109,13 +115,24 @@ class ExecutorPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingExecutor:
-    """An executor pod that does not run yet; `obstacle` and `is_being_made` are as of a driver."""
+    """An executor pod that does not run yet; what is told of it is as of a driver."""
 
     name: str
     uid: str
     created: datetime
     obstacle: tuple[str, str] | None = None
     is_being_made: bool = False
+    lacks_node: bool = False
+    ordered_node: str = ""
+
+    def is_on_its_way(self, now: datetime) -> bool:
+        """Whether it is likely to run soon: its container is made, or a node for it."""
+        return awaits_node(self, now) or (self.is_being_made and self.obstacle is None)
+
+
+def awaits_node(pod: DriverPod | WaitingExecutor, now: datetime) -> bool:
+    """Whether the cluster's autoscaler adds a node for a pod. It may promise one for ever, and be wrong."""
+    return bool(pod.ordered_node) and now - pod.created < NODE_DEADLINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

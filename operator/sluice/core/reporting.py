@@ -146,7 +146,8 @@ def _told_of_lost_node(job: StreamJob, driver: DriverPod) -> str:
 def _not_started(job: StreamJob, driver: DriverPod) -> Claim:
     reason, message = driver.obstacle or ("Pending", "waiting for the driver's container")
     told = f"Incarnation {driver.incarnation}: {message.rstrip('.')}."
-    advice = hints.remedy(job, f"{reason}: {message}")
+    remedy = hints.of_ordered_node(driver.ordered_node)
+    advice = remedy or hints.remedy(job, f"{reason}: {message}")
     return fails(Condition.DRIVER_RUNNING, reason, told + advice)
 
 

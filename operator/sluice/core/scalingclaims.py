@@ -117,7 +117,8 @@ def _rescaled(record: Record, seen: Observed, now: datetime) -> str:
     staffing, room, told = record.staffing, record.room, ""
     if staffing is not None and staffing.fallback is not None:
         told += f" The driver was restarted for {staffing.executors} executors: {staffing.fallback.message}."
-    if staffing is not None and seen.driver is not None and staffing.is_late(seen.driver, now):
+    driver, waiting = seen.driver, seen.waiting
+    if staffing is not None and driver is not None and staffing.is_late(driver, waiting, now):
         told += (
             f" {staffing.executors} executors were asked for at {staffing.since:%H:%M:%S} UTC and have not all come, "
             f"{seen.executors_running} run: look at what the pods of the others wait for, or lower spec.executors."

@@ -11,12 +11,13 @@ What does not follow in time leads to one restart for each number, or back to wh
                has not helped, there is no other before a rescale to more executors has been verified
     not come   there is no room, no image, or the cluster refuses the pods: no restart helps. The operator takes back
                what it chose, and asks for no more for a while; a number that the owner has fixed stays wanted, and that
-               is told
+               is told. Those for which a node is added, or whose containers are made, are waited for longer
 
 In a blackout no driver is restarted for that. An agent that does not tell of the work of executors leaves open whether
 they are used.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
@@ -25,13 +26,19 @@ from sluice.core import spreading
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Chosen, wanted_executors
 from sluice.core.modelling.rescaling import Path
-from sluice.core.observations import AgentReport, DriverPod, Observed, Refusal
+from sluice.core.observations import (
+    NODE_DEADLINE,
+    AgentReport,
+    DriverPod,
+    Observed,
+    WaitingExecutor,
+)
 
 TELLINGS = 12
 """Times that a driver is told a number, once for each report, before it counts as not taken: a minute's."""
 
 PATIENCE = timedelta(seconds=300)
-"""For a node that is added and an image that is pulled; deciding waits as long for executors that were asked for."""
+"""For executors of which nothing tells that they are on their way."""
 
 REFUSED = timedelta(seconds=60)
 """How long pods are refused until that counts as no room: those of other pods that leave are still in a quota."""
@@ -106,9 +113,15 @@ class Staffing:
         """Whether executors that were added have not been there yet."""
         return self.has_grown and self.came is None
 
-    def is_late(self, driver: DriverPod, now: datetime) -> bool:
-        """Whether executors have been waited for in vain; a later driver asks for them when it starts."""
-        return self.is_waited_for and now - max(self.since, driver.started or now) >= PATIENCE
+    def is_late(self, driver: DriverPod, waiting: Iterable[WaitingExecutor], now: datetime) -> bool:
+        """Whether executors have been waited for in vain."""
+        are_on_their_way = any(executor.is_on_its_way(now) for executor in waiting)
+        patience = NODE_DEADLINE if are_on_their_way else PATIENCE
+        return self.is_waited_for and self.waited(driver, now) >= patience
+
+    def waited(self, driver: DriverPod, now: datetime) -> timedelta:
+        """How long executors have been waited for; a later driver asks for them when it starts."""
+        return now - max(self.since, driver.started or now)
 
 
 def followed(
@@ -174,7 +187,7 @@ def taken_back(
     report = seen.report
     if staffing is None or chosen is None or report is None:
         return None
-    why = _why_none_come(staffing, driver, seen.refused, now)
+    why = _why_none_come(staffing, driver, seen, now)
     there = report.registered
     if why is None or there is None or report.target != staffing.executors:
         return None
@@ -192,15 +205,15 @@ def taken_back(
 
 
 def _why_none_come(
-    staffing: Staffing, driver: DriverPod, refused: Refusal | None, now: datetime
+    staffing: Staffing, driver: DriverPod, seen: Observed, now: datetime
 ) -> str | None:
     """When executors that were added were given up, and why; None while they are waited for."""
+    refused = seen.refused
     if staffing.is_waited_for and refused is not None and now - refused.since >= REFUSED:
         return f"when the cluster had refused more for {_seconds(REFUSED)}: {refused.message}"
-    if staffing.is_late(driver, now):
-        return (
-            f"{_seconds(PATIENCE)} after they were asked for: no room, or their pods cannot start"
-        )
+    if staffing.is_late(driver, seen.waiting, now):
+        waited = _seconds(staffing.waited(driver, now))
+        return f"{waited} after they were asked for: no room, or their pods cannot start"
     return None
 
 

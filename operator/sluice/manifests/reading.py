@@ -32,6 +32,10 @@ _SAYS_LITTLE = re.compile(r"\s+at |\s*$|\S+ (WARN|INFO|DEBUG|TRACE) |WARNING: ")
 _BEING_MADE = (None, "ContainerCreating", "PodInitializing")
 """What the kubelet says of a container on whose volumes, network and image it works."""
 
+_NODE_ORDERED = ("TriggeredScaleUp", "Nominated")
+_NO_NODE_ORDERED = ("NotTriggerScaleUp",)
+"""The reasons of Events by which cluster-autoscaler and Karpenter tell of a pod whether they add a node for it."""
+
 _SIGKILL, _SIGTERM, _SIGPWR = 9, 15, 30
 """Linux's numbers: pods have them, and a command line that runs elsewhere may have others, or none."""
 
@@ -110,6 +114,7 @@ def waiting_executor(pod: Json) -> WaitingExecutor | None:
         created=created or _LONG_AGO,
         obstacle=_obstacle(state, status),
         is_being_made=_is_being_made(pod, state),
+        lacks_node=_lacks_node(pod),
     )
 
 
@@ -178,6 +183,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         ended=_termination(state.get("terminated"), status),
         obstacle=_obstacle(state, status),
         is_being_made=_is_being_made(pod, state),
+        lacks_node=_lacks_node(pod),
         document=document,
         digest=digest_in(container.get("imageID") or ""),
     )
@@ -257,6 +263,23 @@ def newest_warning(events: Iterable[Json]) -> tuple[str, str] | None:
     return reason, newest.get("message") or reason
 
 
+def ordered_node(events: Iterable[Json]) -> str:
+    """What the cluster's autoscaler says of the node that it adds for a pod; empty if its last word is another."""
+    words = [event for event in events if _is_of_autoscaler(event)]
+    newest = max(words, key=_told_at, default=None)
+    if newest is None or newest["reason"] not in _NODE_ORDERED:
+        return ""
+    return newest.get("message") or str(newest["reason"])
+
+
+def _is_of_autoscaler(event: Json) -> bool:
+    if event.get("reason") in (*_NODE_ORDERED, *_NO_NODE_ORDERED):
+        return True
+    # Kubernetes' own scheduler has that word, too.
+    source = event.get("reportingComponent") or event.get("source", {}).get("component")
+    return event.get("reason") == "FailedScheduling" and source == "karpenter"
+
+
 def _is_warning(event: Json) -> bool:
     # Spark makes the ConfigMap of its executors after their pods: the kubelet's next try to mount it will do.
     is_spark_late = _SPARKS_OWN_VOLUME in event.get("message", "")
@@ -276,6 +299,11 @@ def _is_being_made(pod: Json, state: Json) -> bool:
     reason = state.get("waiting", {}).get("reason")
     is_made = bool({"running", "terminated"} & state.keys())
     return "nodeName" in pod.get("spec", {}) and not is_made and reason in _BEING_MADE
+
+
+def _lacks_node(pod: Json) -> bool:
+    phase = pod.get("status", {}).get("phase", PodPhase.PENDING)
+    return "nodeName" not in pod.get("spec", {}) and phase == PodPhase.PENDING
 
 
 def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 Told = TypeVar("Told")
+Waiting = TypeVar("Waiting", DriverPod, WaitingExecutor)
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -77,6 +78,15 @@ class Fleet:
         for name, pod in self._waiting.get(key, {}).items():
             if pod.uid == uid and pod.is_being_made:
                 self._waiting[key][name] = replace(pod, obstacle=obstacle)
+
+    def order_node(self, key: JobKey, uid: str, told: str) -> None:
+        """Enter what the cluster's autoscaler tells of the node that it adds for a pod, until that has one."""
+        driver = self._drivers.get(key)
+        if driver is not None and driver.uid == uid and driver.lacks_node:
+            self._drivers[key] = replace(driver, ordered_node=told)
+        for name, pod in self._waiting.get(key, {}).items():
+            if pod.uid == uid and pod.lacks_node:
+                self._waiting[key][name] = replace(pod, ordered_node=told)
 
     def executors_running(self, key: JobKey) -> int:
         """How many executor pods run."""
@@ -162,7 +172,8 @@ class Fleet:
             return key
         was_there, runs = self._had_executor(key, name), reading.is_running(pod)
         _note(self._executors, key, name, reading.executor_pod(pod) if runs else None)
-        _note(self._waiting, key, name, reading.waiting_executor(pod))
+        waiting, before = reading.waiting_executor(pod), self._waiting.get(key, {}).get(name)
+        _note(self._waiting, key, name, waiting and _still_ordered(waiting, before))
         self._note_loss(key, pod, was_there=was_there)
         return key
 
@@ -247,6 +258,7 @@ class Fleet:
 
     def _see_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
         driver = reading.driver_pod(pod, self._document(key, pod))
+        driver = _still_ordered(driver, self._drivers.get(key))
         self._drivers[key] = driver
         self._note_end(key, driver)
         job = self._jobs.get(key)
@@ -304,6 +316,13 @@ def _note(known: dict[JobKey, dict[str, Told]], key: JobKey, pod: str, told: Tol
         pods[pod] = told
     if not pods:
         del known[key]
+
+
+def _still_ordered(pod: Waiting, before: Waiting | None) -> Waiting:
+    """The pod with the node that was ordered for it: the scheduler tells again and again that it has none yet."""
+    if before is None or before.uid != pod.uid or not pod.lacks_node:
+        return pod
+    return replace(pod, ordered_node=before.ordered_node)
 
 
 def _slim(metadata: Mapping[str, Any]) -> Json:

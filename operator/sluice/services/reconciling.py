@@ -41,9 +41,9 @@ from sluice.services.admission import Admission
 from sluice.services.autoscaling import Autoscaler
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
-from sluice.services.kubelets import Kubelets
 from sluice.services.lastgood import LastGood
 from sluice.services.measuring import Measuring
+from sluice.services.podevents import PodEvents
 from sluice.services.polling import Poller
 from sluice.services.restarts import Restarts
 from sluice.services.starting import Refusal, Starter
@@ -101,7 +101,7 @@ class Reconciler:
         self._profiling = profiling
         self._paused_by = paused_by
         self._good = LastGood(cluster, fleet)
-        self._kubelets = Kubelets(cluster, fleet, clock)
+        self._pod_events = PodEvents(cluster, fleet, clock)
         self._admission = Admission(cluster, clock)
         self._key = b""
         self._records: dict[JobKey, tuple[str, Record]] = {}
@@ -138,7 +138,7 @@ class Reconciler:
         record = self._recall(key, resource)
         if await self._good.fetch(key, record):
             return 0.0
-        again = await self._kubelets.hear(key)
+        again = await self._pod_events.hear(key)
         seen = self._look(key)
         declared = self._fleet.declared(key)
         record, job = self._good.in_force(key, record)

@@ -17,6 +17,7 @@ from sluice.core.observations import (
     QueryFailure,
     Refusal,
     Termination,
+    WaitingExecutor,
 )
 from sluice.core.proving import Good, Proving, Rollback
 from sluice.core.record import Record
@@ -248,6 +249,22 @@ def test_a_spec_whose_executors_are_refused_is_given_up_at_the_deadline() -> Non
     assert isinstance(verdict.step, StopDriver)
     assert verdict.record.proving.rollback is not None
     assert "exceeded quota: tight" in verdict.record.proving.rollback.why
+
+
+def test_a_spec_whose_executors_wait_for_a_node_is_given_up_when_none_can_be_coming() -> None:
+    of = changed(restart={"rollbackAfter": "2m"})
+    executor = WaitingExecutor(
+        name="clicks-2-exec-1",
+        uid="u",
+        created=NOW,
+        obstacle=("Unschedulable", "0/2 nodes are available: 2 Insufficient memory."),
+        lacks_node=True,
+    )
+    record, awaiting = started(of, RAN), replace(executor, ordered_node="pod triggered scale-up")
+    assert isinstance(without_executors(of, record, 121, waiting=(executor,)).step, StopDriver)
+    for seconds, is_over in ((121, False), (899, False), (900, True)):
+        verdict = without_executors(of, record, seconds, waiting=(awaiting,))
+        assert isinstance(verdict.step, StopDriver) is is_over
 
 
 def test_a_spec_of_which_one_executor_stays_is_not_given_up() -> None:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from sluice.core import lifecycle, reporting
 from sluice.core.application import StreamJob
 from sluice.core.chosen import Decided
@@ -12,7 +14,14 @@ from sluice.core.conditions import Condition
 from sluice.core.deciding.decision import Decision
 from sluice.core.modelling.rescaling import Path
 from sluice.core.news import News, news
-from sluice.core.observations import AgentReport, ExecutorWork, Observed, Refusal
+from sluice.core.observations import (
+    NODE_DEADLINE,
+    AgentReport,
+    ExecutorWork,
+    Observed,
+    Refusal,
+    WaitingExecutor,
+)
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause
 from sluice.core.staffing import PATIENCE, REFUSED, ROOM_AGAIN, TELLINGS
@@ -40,6 +49,7 @@ class Case:
         self.decided: Decided | None = None
         self.crowd = 0
         self.refused: Refusal | None = None
+        self.waiting: tuple[WaitingExecutor, ...] = ()
         self.heard: list[News] = []
 
     def look(self, told: AgentReport | None, after: timedelta = timedelta(seconds=5)) -> Verdict:
@@ -53,6 +63,7 @@ class Case:
             decided=self.decided,
             crowd=self.crowd,
             refused=self.refused,
+            waiting=self.waiting,
         )
         verdict = lifecycle.next_step(self.job, self.record, self.seen, holder=None, now=self.now)
         self.heard += news(self.record, verdict.record)
@@ -302,6 +313,53 @@ def test_a_choice_without_room_is_taken_back_to_what_came() -> None:
     assert "have not all come" not in case.told
     case.look(has(USED[:3], target=3), after=ROOM_AGAIN)
     assert "No more than" not in case.told
+
+
+PROMISE = "pod triggered scale-up: [{workers 2->3 (max: 10)}]"
+NO_NODE = ("Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def late(case: Case, **told: Any) -> WaitingExecutor:
+    return WaitingExecutor(name="clicks-1-exec-4", uid="u", created=case.now, **told)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"lacks_node": True, "obstacle": NO_NODE, "ordered_node": PROMISE},
+        {"is_being_made": True},
+    ],
+    ids=["a node is added", "its image is pulled"],
+)
+def test_executors_on_their_way_are_waited_for_as_long_as_a_node_takes(
+    told: dict[str, Any],
+) -> None:
+    case = rescaled(AUTO)
+    case.waiting = (late(case, **told),)
+    case.look(has(USED[:3]), after=PATIENCE)
+    case.look(has(USED[:3]), after=NODE_DEADLINE - PATIENCE - timedelta(seconds=1))
+    assert case.record.room is None
+    assert "have not all come" not in case.told
+    assert case.look(has(USED[:3]), after=timedelta(seconds=1)).step == SetExecutors(target=3)
+    assert case.warnings() == ["ExecutorsNotCome"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"lacks_node": True, "obstacle": NO_NODE},
+        {"is_being_made": True, "obstacle": ("FailedMount", 'secret "s" not found')},
+    ],
+    ids=["no node is added", "it cannot be made"],
+)
+def test_executors_that_are_no_more_on_their_way_are_given_up(told: dict[str, Any]) -> None:
+    case = rescaled(AUTO)
+    case.waiting = (late(case, lacks_node=True, obstacle=NO_NODE, ordered_node=PROMISE),)
+    case.look(has(USED[:3]), after=PATIENCE)
+    case.waiting = (late(case, **told),)
+    assert case.look(has(USED[:3])).step == SetExecutors(target=3)
+    (event,) = (item for item in case.heard if item.is_warning)
+    assert "3 of 4 executors were there 305 s after they were asked for" in event.message
 
 
 def test_the_old_size_comes_back_if_none_came() -> None:

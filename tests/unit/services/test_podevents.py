@@ -1,10 +1,11 @@
-"""A pod whose container is not made tells why: its status does not, its Events do."""
+"""A pod that does not start: its status does not tell all that its Events do."""
 
 import asyncio
 from datetime import datetime, timedelta
 
+from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, NotAllowed
-from sluice.manifests.reading import newest_warning
+from sluice.manifests.reading import newest_warning, ordered_node
 from sluice.ports import EVENTS, PODS, Json
 from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
@@ -16,6 +17,7 @@ from tests.unit.services.test_reconciling import started
 
 NOT_FOUND = 'MountVolume.SetUp failed for volume "code" : configmap "no-such" not found'
 EXECUTOR_UID = "uid-of-clicks-1-exec-1"
+CLICKS = JobKey("shop", "clicks")
 
 
 def event(reason: str, message: str = "", *, kind: str = "Warning", at: datetime = NOW) -> Json:
@@ -163,6 +165,20 @@ def executor(here: World, number: int, status: Json, *, node: str | None = None)
     here.fleet.see_pod(here.cluster.put(PODS, {**pod, "status": status}))
 
 
+PROMISE = "pod triggered scale-up: [{workers 2->3 (max: 10)}]"
+
+
+async def hears(here: World, told: Json, uid: str = EXECUTOR_UID) -> None:
+    """The cluster's autoscaler tells of a pod, and the operator looks when it has said it would."""
+    here.cluster.put(EVENTS, {**told, "involvedObject": {"uid": uid}})
+    assert await told_again(here) == 10
+
+
+async def told_again(here: World) -> float | None:
+    await asyncio.sleep(10)
+    return await told(here)
+
+
 async def without_batches(here: World) -> None:
     """A job whose driver runs and has started its query; no executor has come."""
     await here.declare()
@@ -195,6 +211,87 @@ async def test_executors_without_room_are_told_with_what_they_need() -> None:
         executor(here, 2, {"phase": "Running"}, node="node-1")
         await told(here)
         assert "not start" not in condition(here, "ScalingActive")["message"]
+
+
+@in_virtual_time
+async def test_a_node_that_is_added_for_executors_is_told_and_may_be_withdrawn() -> None:
+    async with world() as here:
+        await without_batches(here)
+        executor(here, 1, UNSCHEDULABLE)
+        await hears(here, event("TriggeredScaleUp", PROMISE, kind="Normal"))
+        message = condition(here, "ScalingActive")["message"]
+        assert f"The cluster's autoscaler adds a node: {PROMISE}." in message
+        assert "add a node." not in message, "nobody else has to"
+        later = NOW + timedelta(seconds=60)
+        await hears(here, event("NotTriggerScaleUp", "1 max node group size reached", at=later))
+        message = condition(here, "ScalingActive")["message"]
+        assert "adds a node" not in message
+        assert "add a node." in message
+
+
+@in_virtual_time
+async def test_of_several_executors_one_that_cannot_be_made_is_told_of_first() -> None:
+    async with world() as here:
+        await without_batches(here)
+        executor(here, 1, UNSCHEDULABLE)
+        executor(here, 2, {"phase": "Pending"}, node="node-1")
+        await hears(here, event("FailedMount", NOT_FOUND), "uid-of-clicks-1-exec-2")
+        assert {pod.obstacle for pod in here.fleet.waiting(CLICKS)} > {("FailedMount", NOT_FOUND)}
+
+
+@in_virtual_time
+async def test_a_node_stays_ordered_while_the_scheduler_tells_again_that_there_is_none() -> None:
+    async with world() as here:
+        await without_batches(here)
+        executor(here, 1, UNSCHEDULABLE)
+        await hears(here, event("TriggeredScaleUp", PROMISE, kind="Normal"))
+        executor(here, 1, UNSCHEDULABLE)
+        (waiting,) = here.fleet.waiting(CLICKS)
+        assert waiting.ordered_node == PROMISE
+        executor(here, 1, {"phase": "Pending"}, node="node-3")
+        (waiting,) = here.fleet.waiting(CLICKS)
+        assert waiting.ordered_node == ""
+
+
+@in_virtual_time
+async def test_a_change_that_waits_for_a_node_is_not_taken_back_until_no_node_can_be_coming() -> (
+    None
+):
+    async with world() as here:
+        await started(here)
+        wanted = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
+        await here.declare(generation=2, application=wanted, restart={"rollbackAfter": "20s"})
+        here.gone()
+        await settles(here)
+        here.drive(lambda pod: {**pod, "status": UNSCHEDULABLE})
+        happens(here, event("TriggeredScaleUp", PROMISE, kind="Normal"))
+        await asyncio.sleep(600)
+        await settles(here)
+        assert image(here.cluster) == "shop/clicks:2"
+        reason, message = driver_running(here)
+        assert reason == "Unschedulable"
+        assert PROMISE in message
+        await asyncio.sleep(300)
+        await settles(here)
+        here.gone()
+        await settles(here)
+        assert image(here.cluster) == "shop/clicks:1"
+
+
+def of_karpenter(reason: str, message: str, at: datetime = NOW) -> Json:
+    return {**event(reason, message, at=at), "source": {"component": "karpenter"}}
+
+
+def test_of_a_node_the_last_word_of_the_autoscaler_counts_and_no_word_of_the_scheduler() -> None:
+    later = NOW + timedelta(seconds=30)
+    scheduler = {**event("FailedScheduling", at=later), "reportingComponent": "default-scheduler"}
+    nominated = of_karpenter("Nominated", "Pod should schedule on: nodeclaim/default-x")
+    assert ordered_node([]) == ""
+    assert ordered_node([scheduler]) == ""
+    assert ordered_node([nominated, scheduler]) == "Pod should schedule on: nodeclaim/default-x"
+    failed = of_karpenter("FailedScheduling", "no instance type met the requirements", later)
+    assert ordered_node([failed, nominated]) == ""
+    assert ordered_node([event("TriggeredScaleUp", kind="Normal")]) == "TriggeredScaleUp"
 
 
 @in_virtual_time
