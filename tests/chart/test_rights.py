@@ -12,6 +12,7 @@ from sluice.manifests.children import children
 from sluice.ports import (
     CLAIMS,
     CONFIG_MAPS,
+    EVENTS,
     NAMESPACES,
     NODES,
     PODS,
@@ -71,7 +72,7 @@ class Asked:
         metadata_only: bool = False,
     ) -> AsyncIterator[Json]:
         self._note("list", resource, namespace)
-        if resource not in (NODES, NAMESPACES, CLAIMS):
+        if resource not in (NODES, NAMESPACES, CLAIMS, EVENTS):
             # What else is listed is watched, too, by kopf.
             self._note("watch", resource, namespace)
         async for body in self._cluster.each(
@@ -300,8 +301,6 @@ SELDOM = {
     # A profile that begins by itself, and goes when it is old.
     ("create", "streamprofiles"),
     ("delete", "streamprofiles"),
-    # Why the containers of a pod are not made.
-    ("list", "events"),
     # No request, but admission asks for it when a child's owner is to wait for it.
     ("update", "streamjobs/finalizers"),
 }

@@ -11,7 +11,7 @@ from sluice.core.deciding.situation import Mode
 from sluice.core.drilling.records import Drills
 from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import Objective
-from sluice.core.quantities import Bytes, Millicores
+from sluice.core.quantities import Bytes, Millicores, mebibytes
 from sluice.core.windows import Window
 
 CHECKPOINT_MOUNT = "/checkpoint"
@@ -46,6 +46,11 @@ class PodShape:
     cpu_request: Millicores
     cpu_limit: Millicores | None = None
     template: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def container_mebibytes(self) -> int:
+        """What the container requests, and may use at most: Spark adds the two in whole MiB."""
+        return mebibytes(self.memory) + mebibytes(self.overhead)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ def _advice(known: Iterable[Known], told: str) -> str:
 
 
 def _room(shape: PodShape, field: str) -> Known:
-    needed = f"{mebibytes(shape.memory)} MiB of memory with its overhead and {format_cpu(shape.cpu_request)} CPU"
+    needed = f"{shape.container_mebibytes} MiB of memory with its overhead and {format_cpu(shape.cpu_request)} CPU"
     advice = f"{field}: no node has {needed} free; lower memory or cpuRequest, or add a node."
     return ("Insufficient memory", "Insufficient cpu"), advice
 

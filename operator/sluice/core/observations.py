@@ -404,8 +404,8 @@ class Observed:
     measured: Measurement | Unmeasured = NOT_CONFIGURED
     crowd: int = 0
     """How many other jobs the operator restarts, if it may not restart this one as well just now."""
-    is_cordoned: bool = False
-    """Whether the driver is to leave its node."""
+    why_leave: str = ""
+    """What is wrong with the node that the driver is to leave; empty if it may stay."""
     leaving: tuple[str, ...] = ()
     """Spark's ids of the executors that are to leave theirs."""
     decided: Decided | None = None

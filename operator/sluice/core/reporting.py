@@ -84,8 +84,8 @@ def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
         f"{job.paused_by} pauses the job: the operator looks on and reports, but starts, stops and rescales nothing. "
         "Take it away to resume"
     )
-    if seen.is_cordoned and seen.driver is not None:
-        message += f"; the node {seen.driver.node} is cordoned, and a drain of it waits for the driver until then"
+    if seen.why_leave and seen.driver is not None:
+        message += f"; the node {seen.driver.node} {seen.why_leave}, and a drain of it waits for the driver until then"
     return fails(kind, "Paused", f"{message}.")
 
 

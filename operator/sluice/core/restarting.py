@@ -51,8 +51,8 @@ def due(
         return Due(cause=Cause.SPEC_CHANGE, why=why)
     if report is not None and failures.has_died_inside(report, driver, now):
         return None
-    if seen.is_cordoned:
-        return Due(cause=Cause.PLANNED_MOVE, why=f"its node {driver.node} is cordoned")
+    if seen.why_leave:
+        return Due(cause=Cause.PLANNED_MOVE, why=f"its node {driver.node} {seen.why_leave}")
     wanted = wanted_executors(job, chosen)
     if chosen is not None and _is_by_restart(chosen, driver, report, wanted):
         why = f"decision {chosen.decision}: {format_executors(wanted)}"

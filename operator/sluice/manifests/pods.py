@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sluice.core.application import CHECKPOINT_MOUNT, Checkpoint, PodShape, StreamJob
-from sluice.core.quantities import CpuShare, format_cpu, mebibytes
+from sluice.core.quantities import CpuShare, format_cpu
 from sluice.manifests import names
 from sluice.manifests.overlay import overlay
 
@@ -84,7 +84,7 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
 def executor_pod(job: StreamJob, incarnation: int) -> Json:
     """An executor as Spark makes it of that template, as far as the API server's admission asks."""
     shape, template = job.application.executor, executor_template(job, incarnation)
-    memory = f"{mebibytes(shape.memory) + mebibytes(shape.overhead)}Mi"
+    memory = f"{shape.container_mebibytes}Mi"
     requests, limits = {"cpu": format_cpu(shape.cpu_request), "memory": memory}, {"memory": memory}
     if shape.cpu_limit is not None:
         limits["cpu"] = format_cpu(shape.cpu_limit)
@@ -213,7 +213,7 @@ def _spark_auth(job: StreamJob) -> Json:
 
 
 def _resources(shape: PodShape) -> Json:
-    memory = f"{mebibytes(shape.memory) + mebibytes(shape.overhead)}Mi"
+    memory = f"{shape.container_mebibytes}Mi"
     limits = {"memory": memory}
     if shape.cpu_limit is not None:
         limits["cpu"] = format_cpu(shape.cpu_limit)

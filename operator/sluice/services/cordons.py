@@ -1,12 +1,14 @@
-"""Know which nodes are to be emptied: those that somebody has cordoned, as `kubectl drain` does first.
+"""Know which nodes are to be emptied: those that somebody has cordoned, as `kubectl drain` does first, and those that
+have the taint of an autoscaler which removes them.
 
-One question every ten seconds, which mostly has an empty answer, whatever the size of the cluster; a watch would tell
-of all that every kubelet writes.
+One question every ten seconds for all that are cordoned, which mostly has an empty answer, and one for each other node
+that has pods of a job, because the API server selects by no taint. A watch would tell of all that every kubelet writes.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.core.application import JobKey
@@ -19,9 +21,26 @@ log = logging.getLogger(__name__)
 EVERY = 10.0
 """Seconds between two questions."""
 
+_OF_REMOVAL = (
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+    "ToBeDeletedByClusterAutoscaler",
+)
+"""The taints with which Karpenter, its releases before 1.0, and cluster-autoscaler begin to remove a node. A budget of
+disruptions would hold it for ever.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Emptied:
+    """When a node was first seen to be emptied, and by what that is seen."""
+
+    since: datetime
+    why: str
+
 
 class Cordons:
-    """The cordoned nodes, each with when it was first seen so; `told` is called with the jobs on it."""
+    """The nodes that are to be emptied; `told` is called with the jobs on a new one."""
 
     def __init__(
         self,
@@ -37,15 +56,18 @@ class Cordons:
         self._clock = clock
         self._told = told
         self._asks = asks
-        self._since: dict[str, datetime] = {}
+        self._emptied: dict[str, _Emptied] = {}
         self._is_told = False
         self.are_known = False
         """Whether the last question was answered: else nobody would move what a drain waits for."""
 
-    def concern(self, node: str | None, created: datetime) -> bool:
-        """Whether a pod is to leave its node. One that came there afterwards tolerates it, and would come again."""
-        since = self._since.get(node) if node is not None else None
-        return since is not None and created <= since
+    def why_leave(self, node: str | None, created: datetime) -> str:
+        """What is wrong with the node that a pod is to leave; empty if it may stay.
+
+        One that came there afterwards tolerates it, and would come again.
+        """
+        emptied = self._emptied.get(node) if node is not None else None
+        return emptied.why if emptied is not None and created <= emptied.since else ""
 
     async def run(self) -> None:
         """Ask again and again until cancelled."""
@@ -61,16 +83,27 @@ class Cordons:
         if not self._asks:
             return
         try:
-            nodes = self._cluster.each(NODES, None, fields="spec.unschedulable=true")
-            found = {node["metadata"]["name"] async for node in nodes}
+            found = {name: why async for name, why in self._to_be_emptied()}
         except SluiceError as error:
             if not self._is_told:
                 log.warning("cannot see which nodes are cordoned; no job is moved: %s", error)
             self.are_known, self._is_told = False, True
             return
         self.are_known, self._is_told = True, False
-        new = found - self._since.keys()
-        now = self._clock.now()
-        self._since = {node: self._since.get(node, now) for node in found}
-        for key in self._fleet.on_nodes(new):
+        before, now = self._emptied, self._clock.now()
+        self._emptied = {
+            node: before.get(node, _Emptied(since=now, why=why)) for node, why in found.items()
+        }
+        for key in self._fleet.on_nodes(found.keys() - before.keys()):
             self._told(key)
+
+    async def _to_be_emptied(self) -> AsyncIterator[tuple[str, str]]:
+        cordoned = set()
+        async for node in self._cluster.each(NODES, None, fields="spec.unschedulable=true"):
+            cordoned.add(node["metadata"]["name"])
+            yield node["metadata"]["name"], "is cordoned"
+        for name in sorted(self._fleet.nodes() - cordoned):
+            async for node in self._cluster.each(NODES, None, fields=f"metadata.name={name}"):
+                for taint in node["spec"].get("taints", ()):
+                    if taint["key"] in _OF_REMOVAL:
+                        yield name, f"is being removed, as its taint {taint['key']} says"

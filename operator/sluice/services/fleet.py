@@ -118,6 +118,12 @@ class Fleet:
         """The jobs of which a pod finds no room."""
         yield from (key for key in tuple(self._unplaced) if key in self._jobs)
 
+    def nodes(self) -> set[str]:
+        """The nodes that have drivers or executors of jobs."""
+        drivers = (driver.node for driver in self._drivers.values())
+        executors = (pod.node for pods in self._executors.values() for pod in pods.values())
+        return {node for node in (*drivers, *executors) if node}
+
     def on_nodes(self, nodes: Set[str]) -> Iterator[JobKey]:
         """The jobs that have a driver or executors there."""
         for key in self if nodes else ():

@@ -203,15 +203,15 @@ class Reconciler:
         if driver is None or not driver.is_up:
             return seen
         report, silence = self._poller.report(key, driver)
-        is_cordoned = self._cordons.concern(driver.node, driver.created)
-        return replace(seen, report=report, silence=silence, is_cordoned=is_cordoned)
+        why_leave = self._cordons.why_leave(driver.node, driver.created)
+        return replace(seen, report=report, silence=silence, why_leave=why_leave)
 
     def _leaving(self, key: JobKey) -> tuple[str, ...]:
         return tuple(
             sorted(
                 executor.id
                 for executor in self._fleet.executors(key)
-                if executor.id and self._cordons.concern(executor.node, executor.created)
+                if executor.id and self._cordons.why_leave(executor.node, executor.created)
             )
         )
 

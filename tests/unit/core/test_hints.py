@@ -47,7 +47,7 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
         ),
         (
             "0/2 nodes: 2 Insufficient memory.",
-            ["spec.application.driver", "1024 MiB", "add a node"],
+            ["spec.application.driver", "1434 MiB", "add a node"],
         ),
         (
             "Some data may have been lost because they are not available in Kafka any more; either",
@@ -89,7 +89,7 @@ def test_a_program_that_misses_its_sources_is_told_what_declares_them() -> None:
 @pytest.mark.parametrize(
     ("told", "parts"),
     [
-        ("Unschedulable: 2 Insufficient cpu.", ["spec.executors.memory", "1024 MiB", "1 CPU"]),
+        ("Unschedulable: 2 Insufficient cpu.", ["spec.executors.memory", "1408 MiB", "1 CPU"]),
         ("FailedMount: no such secret", ["'shop'", "create the Secret or ConfigMap"]),
         ("ErrImagePull: not found", ["spec.application.image", "shop/clicks:1"]),
         ("forbidden: exceeded quota: tight", ["ResourceQuota", "'shop'", "spec.executors"]),

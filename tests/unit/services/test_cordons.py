@@ -1,6 +1,7 @@
 """A cordoned node is left in order: the driver is moved, executors are replaced, and nothing moves twice."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,9 +20,16 @@ from tests.unit.services.test_reconciling import ASKED_TO_STOP, started
 KEY = JobKey("shop", "clicks")
 
 
-def node(cluster: MemoryCluster, name: str = "node-1", *, is_cordoned: bool = True) -> None:
-    """Somebody cordons a node, or uncordons it."""
-    spec = {"unschedulable": True} if is_cordoned else {}
+def node(
+    cluster: MemoryCluster,
+    name: str = "node-1",
+    *,
+    is_cordoned: bool = True,
+    taints: Sequence[str] = (),
+) -> None:
+    """Somebody cordons a node, or uncordons it, or taints it."""
+    spec: dict[str, Any] = {"unschedulable": True} if is_cordoned else {}
+    spec["taints"] = [{"key": key, "effect": "NoSchedule"} for key in taints]
     cluster.put(NODES, {"metadata": {"name": name}, "spec": spec})
 
 
@@ -68,6 +76,38 @@ async def test_a_driver_on_a_cordoned_node_is_stopped_in_order_and_started_again
         assert here.cluster.status()["failures"].get("inARow", 0) == 0
 
 
+OF_REMOVAL = "karpenter.sh/disrupted"
+
+
+@pytest.mark.parametrize(
+    "taint", [OF_REMOVAL, "karpenter.sh/disruption", "ToBeDeletedByClusterAutoscaler"]
+)
+@in_virtual_time
+async def test_a_driver_leaves_a_node_that_an_autoscaler_removes(taint: str) -> None:
+    async with world() as here:
+        await started(here)
+        node(here.cluster, is_cordoned=False, taints=["dedicated", taint])
+        await here.cordons.ask()
+        await here.look()
+        assert here.cluster.writes == ASKED_TO_STOP
+        why = f"its node node-1 is being removed, as its taint {taint} says"
+        assert here.cluster.status()["stopping"] == why
+        assert here.cluster.status()["recoveries"]["present"]["cause"] == "PlannedMove"
+
+
+@in_virtual_time
+async def test_executors_leave_a_node_that_an_autoscaler_removes() -> None:
+    async with world() as here:
+        await started(here)
+        executor(here, 1, "node-2")
+        executor(here, 2, "node-3")
+        node(here.cluster, "node-2", is_cordoned=False, taints=[OF_REMOVAL])
+        node(here.cluster, "node-3", is_cordoned=False, taints=["dedicated"])
+        await here.cordons.ask()
+        await here.look()
+        assert here.agents.leaving == [("1",)]
+
+
 @in_virtual_time
 async def test_a_successor_goes_on_with_a_move() -> None:
     async with world() as here:
@@ -92,10 +132,10 @@ async def test_a_driver_that_was_put_on_a_cordoned_node_afterwards_is_left_there
         node(here.cluster)
         await here.cordons.ask()
         here.clock.now = lambda: NOW + timedelta(minutes=1)  # type: ignore[method-assign]
-        assert here.cordons.concern("node-1", NOW)
-        assert not here.cordons.concern("node-1", NOW + timedelta(seconds=1))
-        assert not here.cordons.concern("node-2", NOW)
-        assert not here.cordons.concern(None, NOW)
+        assert here.cordons.why_leave("node-1", NOW)
+        assert not here.cordons.why_leave("node-1", NOW + timedelta(seconds=1))
+        assert not here.cordons.why_leave("node-2", NOW)
+        assert not here.cordons.why_leave(None, NOW)
 
 
 @in_virtual_time
@@ -105,7 +145,7 @@ async def test_a_node_that_is_uncordoned_concerns_nobody_any_more() -> None:
         await here.cordons.ask()
         node(here.cluster, is_cordoned=False)
         await here.cordons.ask()
-        assert not here.cordons.concern("node-1", NOW)
+        assert not here.cordons.why_leave("node-1", NOW)
 
 
 @in_virtual_time
@@ -157,7 +197,7 @@ async def test_without_an_answer_what_is_known_stays() -> None:
         assert here.cordons.are_known
         here.cluster.refuse("list", NODES, ClusterUnavailable("403: nodes is forbidden"))
         await here.cordons.ask()
-        assert here.cordons.concern("node-1", NOW)
+        assert here.cordons.why_leave("node-1", NOW)
         assert not here.cordons.are_known
 
 

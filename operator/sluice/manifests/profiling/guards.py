@@ -11,7 +11,7 @@ from typing import Any
 
 from sluice.core.application import PodShape, StreamJob
 from sluice.core.profiling.records import Copy, Profile
-from sluice.core.quantities import MEBIBYTE, Millicores, format_cpu, mebibytes
+from sluice.core.quantities import MEBIBYTE, Millicores, format_cpu
 from sluice.manifests import names
 from sluice.manifests.profiling.brokers import egress_to, named
 from sluice.manifests.profiling.labelling import metadata
@@ -105,8 +105,7 @@ def _with_sidecars(shape: PodShape, own: str) -> tuple[int, int]:
     containers = spec.get("containers") if isinstance(spec, Mapping) else None
     others = sum(one.get("name") != own for one in containers or ())
     cpu, memory = _SIDECAR
-    own_memory = mebibytes(shape.memory) + mebibytes(shape.overhead)
-    return shape.cpu_request + others * cpu, own_memory + others * memory
+    return shape.cpu_request + others * cpu, shape.container_mebibytes + others * memory
 
 
 def _beside_the_heap(conf: Mapping[str, str]) -> int:
