@@ -614,6 +614,16 @@ _APPLICATION = (
         )
         for owned, remedy in OWNED_SETTINGS.items()
     ),
+    _operator(
+        "a task takes whole cores",
+        _conf("spark.task.cpus", "half"),
+        *("spec.application.sparkConf[spark.task.cpus]", "half", "a whole number, 1 or more"),
+    ),
+    _operator(
+        "an executor has room for a task",
+        _conf("spark.task.cpus", "2"),
+        *("spec.application.sparkConf[spark.task.cpus]", "2", "raise spec.executors.cores"),
+    ),
     *(
         _server(
             f"{name} is the operator's variable",

@@ -11,6 +11,11 @@ from sluice.core.observations import AgentReport, DriverPod, ExecutorWork, PodPh
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
+def application(**changes: Any) -> dict[str, Any]:
+    """The usual `spec.application`; keyword arguments replace or add parts of it."""
+    return {"image": "shop/clicks:1", "mainFile": "/opt/clicks.py", **changes}
+
+
 def resource(
     name: str = "clicks",
     *,
@@ -35,7 +40,7 @@ def resource(
             "annotations": annotations or {},
         },
         "spec": {
-            "application": {"image": "shop/clicks:1", "mainFile": "/opt/clicks.py"},
+            "application": application(),
             "executors": {"min": 1, "max": 8, "initial": 2},
             "checkpoint": {"claim": "checkpoints", "path": name},
             **spec,

@@ -53,6 +53,7 @@ _MINIMUM_OVERHEAD = 384 * MEBIBYTE
 _DRIVER_OVERHEAD_PERCENT = 40
 _EXECUTOR_OVERHEAD_PERCENT = 10
 _DRIVER_CPU = Millicores(500)
+_TASK_CPUS = "spark.task.cpus"
 
 
 def spec_document(spec: object) -> dict[str, Any]:
@@ -76,6 +77,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         *_pause_problems(annotations),
         *_environment_problems(spec.application),
         *_template_problems(spec),
+        *_slot_problems(spec),
         *_calendar_problems(spec.scaling),
         *_window_problems(spec),
         *profile_places_problems(
@@ -91,7 +93,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         generation=metadata.get("generation", 1),
         created=datetime.fromisoformat(metadata["creationTimestamp"]),
         application=_application(spec.application, spec.executors),
-        executors=_executors(spec.executors),
+        executors=_executors(spec.executors, int(_task_cpus(spec.application))),
         checkpoint=Checkpoint(
             claim=spec.checkpoint.claim,
             path=_collapsed(spec.checkpoint.path),
@@ -217,6 +219,20 @@ def _application(declared: ApiApplication, executors: ApiExecutors) -> Applicati
     )
 
 
+def _task_cpus(declared: ApiApplication) -> str:
+    return declared.spark_conf.get(_TASK_CPUS, "1")
+
+
+def _slot_problems(spec: StreamJobSpec) -> Iterator[Problem]:
+    cpus, cores = _task_cpus(spec.application), spec.executors.cores
+    path = f"spec.application.sparkConf[{_TASK_CPUS}]"
+    if not cpus.isdecimal() or int(cpus) < 1:
+        yield Problem(path, cpus, "write the cores that a task takes: a whole number, 1 or more")
+    elif int(cpus) > cores:
+        remedy = f"an executor of {cores} cores has no room for a task; raise spec.executors.cores"
+        yield Problem(path, cpus, remedy)
+
+
 def _shape(pod: Pod, *, memory: Bytes, percent: int, cpu: Millicores) -> PodShape:
     overhead = Bytes(max(_MINIMUM_OVERHEAD, memory * percent // 100))
     limit = quantities.cpu(pod.cpu_limit) if pod.cpu_limit else None
@@ -231,12 +247,13 @@ def _shape(pod: Pod, *, memory: Bytes, percent: int, cpu: Millicores) -> PodShap
     )
 
 
-def _executors(declared: ApiExecutors) -> Executors:
+def _executors(declared: ApiExecutors, task_cpus: int) -> Executors:
     return Executors(
         minimum=declared.min,
         maximum=declared.max,
         initial=declared.initial if declared.initial is not None else declared.min,
         cores=declared.cores,
+        slots=declared.cores // task_cpus,
     )
 
 

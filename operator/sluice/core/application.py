@@ -73,12 +73,13 @@ class Application:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Executors:
-    """How many executors the job may have, and how many task slots each has."""
+    """How many executors the job may have, the cores of each, and its slots: how many tasks it runs at once."""
 
     minimum: int
     maximum: int
     initial: int
     cores: int
+    slots: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,11 +103,11 @@ def _idle(job: StreamJob, seen: Observed) -> str:
     target = seen.report.target if seen.report else None
     if target is None or tasks is None:
         return ""
-    useful = checkpoints.useful_executors(tasks, job.executors.cores)
+    useful = checkpoints.useful_executors(tasks, job.executors.slots)
     if target <= useful:
         return ""
     return (
-        f" {target} executors of {job.executors.cores} cores are wanted, but the state has {tasks} partitions: "
+        f" {target} executors of {job.executors.slots} task slots are wanted, but the state has {tasks} partitions: "
         f"more than {useful} find no work on it."
     )
 
@@ -135,7 +135,7 @@ _REMEDY = ": lower spark.locality.wait in spec.application.sparkConf, or read fr
 def _unused(job: StreamJob, record: Record, seen: Observed) -> str:
     """Point out executors that get no tasks; where that is a fault, something is done about it."""
     report = seen.report
-    found = spreading.unused(report, job.executors.cores) if report is not None else None
+    found = spreading.unused(report, job.executors.slots) if report is not None else None
     if found is None:
         return ""
     if not found.is_fault:

@@ -168,7 +168,7 @@ def fallback(
         return None
     if report.target != staffing.executors or driver.incarnation != staffing.incarnation:
         return None
-    found = spreading.unused(report, job.executors.cores)
+    found = spreading.unused(report, job.executors.slots)
     if found is None or not found.is_fault:
         return None
     message = f"{found}; the driver is restarted so that state is spread anew"

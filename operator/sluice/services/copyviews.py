@@ -129,7 +129,7 @@ class CopyViews:
         """The most rows of a copy's first batches; live ones come as they do in production."""
         if profile.start is Start.LATEST:
             return None
-        return steering.first_rows(copy.executors, job.executors.cores, self._report(job.key))
+        return steering.first_rows(copy.executors, job.executors.slots, self._report(job.key))
 
     async def steer(self, profile: Profile, run: Run) -> None:
         """Give the copies' batches the rows that tell most, where they do not come live."""

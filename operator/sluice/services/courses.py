@@ -117,7 +117,7 @@ class Course:
             report,
             before,
             percentile=autoscaling.percentile_of(job),
-            cores=job.executors.cores,
+            cores=job.executors.slots,
         )
         self.watcher.terms = autoscaling.terms_of(job, report)
         self._know_slots(job, report)
@@ -190,7 +190,7 @@ class Course:
 
     def _know_slots(self, job: StreamJob, report: AgentReport) -> None:
         """Stateful stages have the partitions of the checkpoint, whatever the number of executors."""
-        slots = Slots(cores=job.executors.cores, tasks=report.state_tasks)
+        slots = Slots(cores=job.executors.slots, tasks=report.state_tasks)
         models = self.watcher.experience.models
         if models.capacity.slots.cores != slots.cores:
             self.watcher.experience = self.watcher.experience.of_other(slots)

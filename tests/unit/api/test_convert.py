@@ -1,7 +1,7 @@
 """From a stored StreamJob to the core's record: defaults and derived sizes."""
 
 from datetime import timedelta
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
@@ -12,13 +12,7 @@ from sluice.core.objectives.budget import Objective
 from sluice.core.objectives.verdicts import Gaps
 from sluice.core.quantities import MEBIBYTE
 from sluice.errors import InvalidSpec
-from tests.support.jobs import job, resource
-
-APPLICATION = resource()["spec"]["application"]
-
-
-def application(**changes: Any) -> dict[str, Any]:
-    return {**APPLICATION, **changes}
+from tests.support.jobs import application, job
 
 
 def test_a_short_spec_gets_sensible_defaults() -> None:
@@ -55,6 +49,16 @@ def test_an_executor_has_ten_percent_overhead_and_at_least_384_mebibytes(
 
 def test_an_executor_reserves_a_core_for_each_task_slot() -> None:
     assert job(executors={"cores": 3}).application.executor.cpu_request == 3000
+
+
+@pytest.mark.parametrize(("cores", "taken", "slots"), [(4, None, 4), (4, "2", 2), (4, "3", 1)])
+def test_an_executor_has_a_slot_for_each_task_for_which_it_has_the_cores(
+    cores: int, taken: str | None, slots: int
+) -> None:
+    conf = {} if taken is None else {"spark.task.cpus": taken}
+    spec = job(executors={"cores": cores}, application=application(sparkConf=conf))
+    assert spec.executors.slots == slots
+    assert spec.application.executor.cpu_request == 1000 * cores
 
 
 def test_a_place_has_one_name_however_it_is_written() -> None:

@@ -26,7 +26,7 @@ from sluice.core.observations import (
 from sluice.core.record import PUT_OFF, Failure, Phase, Record
 from sluice.core.recoveries import Cause as RecoveryCause
 from sluice.core.recoveries import Recoveries
-from tests.support.jobs import NOW, driver, job, query, report
+from tests.support.jobs import NOW, application, driver, job, query, report
 
 JOB = job()
 STARTED = Record(incarnation=1, checkpoint=JOB.checkpoint_location)
@@ -547,6 +547,16 @@ def test_executors_beyond_the_partitions_of_the_state_are_pointed_out(
     seen = Observed(driver=driver(JOB), report=replace(report(target=target), queries=queries))
     told = claims(seen)[Condition.SCALING_ACTIVE].message
     assert ("more than 4 find no work" in told) == is_told
+
+
+def test_executors_find_work_on_as_many_partitions_as_they_have_slots() -> None:
+    conf = {"spark.task.cpus": "2"}
+    pairs = job(executors={"cores": 4}, application=application(sparkConf=conf))
+    queries = (query(state_partitions=8),)
+    seen = Observed(driver=driver(pairs), report=replace(report(target=5), queries=queries))
+    told = claims(seen, of=pairs)[Condition.SCALING_ACTIVE].message
+    assert "5 executors of 2 task slots are wanted" in told
+    assert "more than 4 find no work" in told
 
 
 def test_fields_that_are_only_stored_are_named() -> None:

@@ -26,7 +26,7 @@ from sluice.core.record import Record
 from sluice.core.recoveries import Cause
 from sluice.core.staffing import PATIENCE, REFUSED, ROOM_AGAIN, TELLINGS
 from sluice.core.steps import SetExecutors, StopDriver, Verdict
-from tests.support.jobs import NOW, driver, job, report, work
+from tests.support.jobs import NOW, application, driver, job, report, work
 
 FIXED = job(executors={"min": 1, "max": 8, "initial": 4})
 AUTO = job(scaling={"mode": "Auto"})
@@ -136,6 +136,17 @@ def test_a_driver_that_was_started_with_its_number_is_no_rescale() -> None:
     case = Case()
     assert not stops(case.look(has(STUCK)))
     assert case.record.staffing is None
+
+
+@pytest.mark.parametrize(("taken", "is_fault"), [("1", False), ("4", True)])
+def test_others_have_slots_for_as_many_tasks_as_they_have_the_cores(
+    taken: str, is_fault: bool
+) -> None:
+    six = (*WORKED, *(work(id, batches=10, of_all=60) for id in ("3", "4")))
+    executors = {"min": 1, "max": 8, "initial": 4, "cores": 4}
+    conf = {"spark.task.cpus": taken}
+    case = rescaled(job(executors=executors, application=application(sparkConf=conf)))
+    assert stops(case.look(has(six))) is is_fault
 
 
 def test_executors_without_tasks_are_followed_by_one_restart_that_is_told() -> None:

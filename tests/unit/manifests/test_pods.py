@@ -8,14 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.manifests.pods import driver_pod, executor_pod, executor_template
-from tests.support.jobs import job, resource
+from tests.support.jobs import application, job
 
-APPLICATION = resource()["spec"]["application"]
 SIDECAR = {"name": "proxy", "image": "proxy:1", "securityContext": {"runAsUser": 1000}}
-
-
-def application(**changes: Any) -> dict[str, Any]:
-    return {**APPLICATION, **changes}
 
 
 def both(**changes: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -16,6 +16,7 @@ from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.rescaling import Path
+from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport, QueryReport
 from sluice.core.profiling.keys import running_key
 from sluice.core.profiling.records import Point
@@ -25,7 +26,7 @@ from sluice.core.recoveries import Cause, Recoveries
 from sluice.core.resizing import Resize
 from sluice.services.courses import Course, program
 from tests.support.courses import course, decided
-from tests.support.jobs import NOW, driver, job, query, report, work
+from tests.support.jobs import NOW, application, driver, job, query, report, work
 
 NOTHING = Foreseen()
 
@@ -92,6 +93,16 @@ def test_the_partitions_of_all_state_count_if_all_queries_that_count_have_some()
         seen.hear(job(), report(*queries))
         learned = seen.watcher.experience.models.capacity
         assert learned == replace(model, slots=replace(model.slots, tasks=tasks))
+
+
+def test_an_executor_has_the_slots_that_its_tasks_leave_it() -> None:
+    seen = course()
+    pairs = job(
+        executors={"cores": 4},
+        application=application(sparkConf={"spark.task.cpus": "2"}),
+    )
+    seen.hear(pairs, report(query(state_partitions=8)))
+    assert seen.watcher.experience.models.capacity.slots == Slots(cores=2, tasks=8)
 
 
 def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:

@@ -251,7 +251,7 @@ async def test_what_prometheus_told_the_former_operator_is_told_until_it_was_ask
 async def test_of_a_prometheus_that_answers_nobody_it_is_told_soon_that_nothing_is_known() -> None:
     async with world(metrics=Judging) as former:
         await decided(former)
-        await former.declare(**DECLARED, suspend=True)
+        await former.declare(generation=2, **DECLARED, suspend=True)
         former.gone()
         await former.look()
     before = told_of_metrics(former.cluster)

@@ -75,7 +75,12 @@ class Executors(Model):
         "`kubectl scale` writes this field, and a HorizontalPodAutoscaler needs it to be there; a running driver takes "
         "a change live.",
     )
-    cores: int = Field(1, ge=1, le=256, description="Task slots of each executor.")
+    cores: int = Field(
+        1,
+        ge=1,
+        le=256,
+        description="Cores of each executor, each of them a task slot, unless spark.task.cpus gives a task several.",
+    )
     memory: Memory = Field(
         "1Gi", description="Heap of each executor's JVM. Spark refuses less than 450Mi."
     )

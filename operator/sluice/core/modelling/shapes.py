@@ -35,7 +35,9 @@ def part_of_each(executors: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """Where tasks run: the cores of an executor, and the tasks of a stage where that number is fixed."""
+    """Where tasks run: those that an executor runs at once, one for each core unless a task takes several, and the tasks
+    of a stage where that number is fixed.
+    """
 
     cores: int = 1
     tasks: int | None = None

@@ -111,7 +111,7 @@ def _missing(
         known = {point.executors for point in fresh} | tried
         return tuple(one for one in job.profiling.executors if one not in known)
     bounds = Bounds(smallest=job.executors.minimum, largest=_largest(job))
-    slots = Slots(cores=job.executors.cores, tasks=tasks)
+    slots = Slots(cores=job.executors.slots, tasks=tasks)
     if not fresh:
         return tuple(one for one in planning.first_scale_outs(bounds, slots) if one not in tried)
     measured = [(point.executors, point.rate) for point in fresh]

@@ -295,7 +295,7 @@ def _wanted(profile: Profile, job: StreamJob, run: Run, seen: Seen) -> int | Non
         return next((one for one in _sizes(profile, job) if one not in tried), None)
     return planning.next_scale_out(
         _bounds(job),
-        Slots(cores=job.executors.cores, tasks=seen.tasks),
+        Slots(cores=job.executors.slots, tasks=seen.tasks),
         [(point.executors, point.rate) for point in run.capacities],
         under_way={copy.executors for copy in run.open},
         failed={copy.executors for copy in run.copies if copy.phase is CopyPhase.FAILED},

@@ -24,7 +24,7 @@ from sluice.core.profiling.wanting import (
 )
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
-from tests.support.jobs import NOW, job
+from tests.support.jobs import NOW, application, job
 
 LONG_AGO = NOW - timedelta(hours=5)
 PLENTY = 1e6
@@ -106,8 +106,13 @@ def test_what_the_models_leave_open_is_measured_next() -> None:
     assert "open" in wanted(ledger=bent).why
 
 
-def test_of_waves_the_fewest_executors_are_measured() -> None:
-    of = job(executors={"min": 1, "max": 12}, profiling={"enabled": True})
+@pytest.mark.parametrize("taken", [1, 2])
+def test_of_waves_the_fewest_executors_are_measured(taken: int) -> None:
+    of = job(
+        executors={"min": 1, "max": 12, "cores": taken},
+        application=application(sparkConf={"spark.task.cpus": str(taken)}),
+        profiling={"enabled": True},
+    )
     found = wanted(of, production(tasks=12), Ledger(points=(point(2, 1.0, age=31 * DAY),)))
     # 8 executors need two waves for 12 tasks, as 6 do; 4 need three.
     assert found.executors == (1, 12, 4, 6)
