@@ -35,8 +35,8 @@ def part_of_each(executors: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """Where tasks run: those that an executor runs at once, one for each core unless a task takes several, and the tasks
-    of a stage where that number is fixed.
+    """Where tasks run: how many an executor runs at once, one for each core unless a task takes several, and how many a
+    stage has where that number is fixed.
     """
 
     cores: int = 1

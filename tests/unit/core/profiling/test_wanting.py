@@ -111,7 +111,7 @@ def test_of_waves_the_fewest_executors_are_measured(taken: int) -> None:
     of = job(
         executors={"min": 1, "max": 12, "cores": taken},
         application=application(sparkConf={"spark.task.cpus": str(taken)}),
-        profiling={"enabled": True},
+        profiling={"enabled": True, "budget": {"coreHours": 10}},
     )
     found = wanted(of, production(tasks=12), Ledger(points=(point(2, 1.0, age=31 * DAY),)))
     # 8 executors need two waves for 12 tasks, as 6 do; 4 need three.
