@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from sluice.core.checkpoints import misplaced
 from tests.agent.running import Running, plainly, running, under_agent
 from tests.agent.streaming import SESSION, all_committed, queries, write
 
@@ -68,6 +69,16 @@ try:
     run()
 finally:
     print(spark.range(5).count(), behind.isActive)
+"""
+)
+
+NAMELESS = (
+    SESSION
+    + """
+import os
+spark.conf.set("spark.sql.streaming.checkpointLocation", os.getcwd() + "/default")
+start(rate, "named")
+rate.writeStream.format("noop").trigger(processingTime="1 second").start().awaitTermination()
 """
 )
 
@@ -216,6 +227,25 @@ def test_the_checkpoint_tells_the_state_and_a_stuck_batch_is_told_from_waiting(
     assert (checkpoint["formatVersion"], checkpoint["lastBatch"] >= 0) == ("v1", True)
     assert checkpoint["committedAt"] is not None
     assert checkpoint["settings"]["spark.sql.shuffle.partitions"] == "3"
+
+
+def test_a_query_without_name_and_place_has_a_checkpoint_that_is_left_to_chance(
+    pyz: Path, tmp_path: Path
+) -> None:
+    with running(pyz, write(tmp_path, NAMELESS)) as program:
+        state = program.wait_for(
+            "both checkpoints",
+            lambda state: (
+                len(found := state["queries"]) == 2 and all(q["checkpoint"] for q in found)
+            ),
+        )
+    place = f"file://{tmp_path}/default"
+    found = {query["name"]: query["checkpoint"]["location"] for query in state["queries"]}
+    assert misplaced(found.pop("named"), place) is None
+    (nameless,) = found.values()
+    told = misplaced(nameless, place)
+    assert told is not None
+    assert "neither a name nor a place" in told
 
 
 def test_a_continuous_query_is_known_as_one_though_it_reports_nothing(

@@ -116,6 +116,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
 
 async def test_a_checkpoint_is_read_with_the_settings_that_a_user_can_give() -> None:
     assert (await told(STATE)).queries[0].checkpoint == CheckpointReport(
+        location="file:/checkpoint/clicks",
         last_batch=6,
         committed_at=datetime(2026, 3, 1, 11, 58, tzinfo=UTC),
         format_version="v1",

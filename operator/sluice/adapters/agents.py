@@ -229,6 +229,7 @@ def _checkpoint(checkpoint: dict[str, Any] | None) -> CheckpointReport | None:
         return None
     settings = checkpoint.get("settings") or {}
     return CheckpointReport(
+        location=checkpoint.get("location") or "",
         last_batch=checkpoint.get("lastBatch"),
         committed_at=_time(checkpoint.get("committedAt")),
         format_version=checkpoint.get("formatVersion"),

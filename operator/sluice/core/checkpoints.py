@@ -5,9 +5,11 @@ nobody but its log that the program asked for something else. The number of stat
 it bounds how many executors can work on the state at once.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from urllib.parse import unquote, urlsplit
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -29,8 +31,9 @@ PINNED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointReport:
-    """The checkpoint of one query, as the agent found it when the query had started."""
+    """The checkpoint of one query, as the agent found it when the query had started; the place is as Spark has it."""
 
+    location: str = ""
     last_batch: int | None = None
     committed_at: datetime | None = None
     format_version: str | None = None
@@ -48,6 +51,27 @@ class Ignored:
     def __str__(self) -> str:
         field = f"spec.application.sparkConf: {self.setting}"
         return f"{field}: {self.wanted!r} is ignored by Spark: the checkpoint has {self.kept!r}"
+
+
+_OF_CHANCE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What Spark calls the checkpoint of a query that has neither a name nor a place, another one at each start."""
+
+
+def misplaced(location: str, declared: str) -> str | None:
+    """Why the next driver would not find a query's checkpoint, or others may write it; None if it is where it belongs.
+
+    Both are URLs: where the query has it, and the declared place, in which or below which it is to be.
+    """
+    at, place = urlsplit(unquote(location)), urlsplit(unquote(declared))
+    folder = place.path.rstrip("/")
+    is_there = at.scheme == place.scheme and place.netloc in ("", at.netloc)
+    if not is_there or not f"{at.path}/".startswith(f"{folder}/"):
+        told = f"keeps its checkpoint at {location}, which is not in {declared}"
+        return f"{told}: nothing keeps a second writer from it, and a place in a pod goes with that"
+    if _OF_CHANCE.fullmatch(at.path.removeprefix(f"{folder}/")):
+        told = "has neither a name nor a place for its checkpoint"
+        return f"{told}, so that each driver takes a new one and begins anew: {location}"
+    return None
 
 
 def pinned_by(reports: Iterable[CheckpointReport | None]) -> dict[str, str]:

@@ -121,6 +121,12 @@ def _of_program(job: StreamJob) -> tuple[Known, ...]:
             "full; raise it, or collect less there.",
         ),
         (
+            # Spark's answer to our secret, where a program says that it runs on one machine.
+            ("Secret keys provided via files is only allowed in Kubernetes mode",),
+            "The program sets spark.master itself, to another than the cluster's: leave it out of its "
+            "SparkSession.builder, for the operator sets it.",
+        ),
+        (
             ("SparkContext was shut down",),
             "Spark gives up like that when its executors fail one after the other; the driver's log tells how they "
             "ended.",

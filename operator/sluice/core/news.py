@@ -111,6 +111,7 @@ _WORTH_TELLING = frozenset(
         (Condition.SPEC_APPLIED, "MigrationRefused"),
         (Condition.SPEC_APPLIED, "IgnoredByCheckpoint"),
         (Condition.CHECKPOINT_HELD, "CheckpointInUse"),
+        (Condition.CHECKPOINT_HELD, "CheckpointElsewhere"),
     }
 )
 

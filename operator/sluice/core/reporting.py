@@ -8,7 +8,15 @@ keeps the times of those that did not change. What the spec and the scaling have
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sluice.core import executorfaults, hints, releases, scalingclaims, specclaims, succession
+from sluice.core import (
+    checkpoints,
+    executorfaults,
+    hints,
+    releases,
+    scalingclaims,
+    specclaims,
+    succession,
+)
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import Claim, Condition, DriverThere, Status, fails, holds, unknown
 from sluice.core.measurement import (
@@ -60,7 +68,7 @@ def conditions_of(
         specclaims.in_force(job),
         specclaims.applied(job, verdict, seen),
         _managed(job, verdict, seen),
-        _checkpoint(job, holder),
+        _checkpoint(job, verdict.record, seen, holder),
         _driver(job, verdict, seen, now),
         _progress(job, verdict, seen, now),
         _metrics(verdict.record, seen, now),
@@ -89,15 +97,31 @@ def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
     return fails(kind, "Paused", f"{message}.")
 
 
-def _checkpoint(job: StreamJob, holder: JobKey | None) -> Claim:
+def _checkpoint(job: StreamJob, record: Record, seen: Observed, holder: JobKey | None) -> Claim:
+    kind = Condition.CHECKPOINT_HELD
     if holder is not None:
         message = (
             f"spec.checkpoint: {job.checkpoint_location!r} is used by StreamJob {holder}; "
             "two drivers on one checkpoint would deliver rows twice: use a place of its own"
         )
-        return fails(Condition.CHECKPOINT_HELD, "CheckpointInUse", message)
-    message = f"No other job uses {job.checkpoint_location}."
-    return holds(Condition.CHECKPOINT_HELD, "Held", message)
+        return fails(kind, "CheckpointInUse", message)
+    misplaced = _misplaced(job, seen) if record.checkpoint == job.checkpoint_location else ""
+    if misplaced:
+        return fails(kind, "CheckpointElsewhere", misplaced)
+    return holds(kind, "Held", f"No other job uses {job.checkpoint_location}.")
+
+
+def _misplaced(job: StreamJob, seen: Observed) -> str:
+    """Point out the first query that does not have its checkpoint where the job has it."""
+    for query in seen.report.queries if seen.report is not None else ():
+        found = query.checkpoint.location if query.active and query.checkpoint is not None else ""
+        why = checkpoints.misplaced(found, job.checkpoint.url) if found else None
+        if why is not None:
+            return (
+                f"Query {query.name!r} {why}. Pass $(SLUICE_CHECKPOINT_LOCATION), or a directory in it, as "
+                "checkpointLocation."
+            )
+    return ""
 
 
 def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> Claim:

@@ -59,3 +59,48 @@ def test_executors_are_useful_as_long_as_each_has_a_partition(
     partitions: int, cores: int, useful: int
 ) -> None:
     assert checkpoints.useful_executors(partitions, cores) == useful
+
+
+CHANCE = "0e4e4b2c-9a3c-4d32-8f0e-1a2b3c4d5e6f"
+
+
+@pytest.mark.parametrize(
+    ("location", "declared"),
+    [
+        ("file:/checkpoint/clicks", "file:///checkpoint/clicks"),
+        ("file:///checkpoint/clicks/views", "file:///checkpoint/clicks"),
+        ("file:/checkpoint/clicks/views", "file:///checkpoint/clicks/"),
+        ("s3a://lake/clicks/views", "s3a://lake/clicks"),
+        ("hdfs://name:8020/clicks", "hdfs:///clicks"),
+        ("file:/checkpoint/my%20clicks/a", "file:///checkpoint/my clicks"),
+        (f"file:/checkpoint/clicks/views/{CHANCE}", "file:///checkpoint/clicks"),
+        (f"file:/checkpoint/clicks/views-{CHANCE}", "file:///checkpoint/clicks"),
+    ],
+)
+def test_a_checkpoint_in_the_declared_place_or_below_it_is_where_it_belongs(
+    location: str, declared: str
+) -> None:
+    assert checkpoints.misplaced(location, declared) is None
+
+
+@pytest.mark.parametrize(
+    ("location", "declared"),
+    [
+        ("file:/tmp/checkpoint", "file:///checkpoint/clicks"),
+        ("file:/checkpoint/clicks-2", "file:///checkpoint/clicks"),
+        ("file:/checkpoint", "file:///checkpoint/clicks"),
+        ("s3a://other/clicks", "s3a://lake/clicks"),
+        ("file:/clicks", "s3a://lake/clicks"),
+        ("hdfs://other:8020/clicks", "hdfs://name:8020/clicks"),
+    ],
+)
+def test_a_checkpoint_elsewhere_is_told_with_both_places(location: str, declared: str) -> None:
+    told = checkpoints.misplaced(location, declared)
+    assert told is not None
+    assert told.startswith(f"keeps its checkpoint at {location}, which is not in {declared}")
+
+
+def test_a_checkpoint_whose_place_is_left_to_chance_is_told() -> None:
+    told = checkpoints.misplaced(f"s3a://lake/clicks/{CHANCE}", "s3a://lake/clicks")
+    assert told is not None
+    assert "neither a name nor a place" in told

@@ -55,6 +55,10 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
         ),
         ("ModuleNotFoundError: No module named 'x'", ["pythonPath"]),
         (
+            "IllegalArgumentException: Secret keys provided via files is only allowed in Kubernetes mode.",
+            ["spark.master", "SparkSession.builder"],
+        ),
+        (
             "The executor exited with exit code 137(SIGKILL, possible container OOM).",
             ["spec.executors.memory", "1024 MiB", "memoryOverhead"],
         ),

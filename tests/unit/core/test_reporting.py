@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from sluice.core import lifecycle, reporting, specclaims, steps
-from sluice.core.application import JobKey, StreamJob
+from sluice.core.application import CHECKPOINT_MOUNT, JobKey, StreamJob
 from sluice.core.changes import Change, ChangeClass
+from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
 from sluice.core.news import News, news
@@ -450,6 +451,41 @@ def test_a_taken_checkpoint_names_the_job_that_has_it() -> None:
     told = claims(Observed(), Record(), holder=JobKey("shop", "views"))
     assert "used by StreamJob shop/views" in told[Condition.CHECKPOINT_HELD].message
     assert told[Condition.READY].reason == "CheckpointInUse"
+
+
+def at(location: str, **changes: Any) -> Observed:
+    checkpoint = CheckpointReport(location=location)
+    return Observed(driver=driver(JOB), report=report(query(checkpoint=checkpoint, **changes)))
+
+
+def test_a_query_with_a_checkpoint_elsewhere_is_told_with_its_remedy_and_is_not_ready() -> None:
+    told = claims(at("file:/tmp/checkpoint"))
+    claim = told[Condition.CHECKPOINT_HELD]
+    assert (claim.status, claim.reason) == (Status.FALSE, "CheckpointElsewhere")
+    for part in ("'clicks'", "file:/tmp/checkpoint", "$(SLUICE_CHECKPOINT_LOCATION)"):
+        assert part in claim.message
+    assert told[Condition.READY].reason == "CheckpointElsewhere"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        at(f"file:{CHECKPOINT_MOUNT}/clicks/views"),
+        at("file:/tmp/checkpoint", active=False),
+        at(""),
+    ],
+    ids=["in its place", "it has ended", "an agent that does not tell"],
+)
+def test_a_query_of_which_nothing_else_is_known_has_its_checkpoint_where_it_belongs(
+    seen: Observed,
+) -> None:
+    assert claims(seen)[Condition.CHECKPOINT_HELD].reason == "Held"
+
+
+def test_a_driver_that_goes_on_in_its_former_place_is_not_told_to_be_elsewhere() -> None:
+    record = replace(STARTED, checkpoint="claim://shop/checkpoints/old", last_batch=7)
+    seen = at(f"file:{CHECKPOINT_MOUNT}/old")
+    assert claims(seen, record)[Condition.CHECKPOINT_HELD].reason == "Held"
 
 
 def test_leaving_progress_behind_is_refused_with_the_annotation_that_allows_it() -> None:
