@@ -114,6 +114,13 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (report.executor_seconds, query.trigger_seconds, query.most_rows) == (81.5, 2.0, 900.0)
 
 
+async def test_of_the_settings_that_a_program_has_otherwise_those_are_read_that_we_decide() -> None:
+    others = {"spark.app.name": "mine", "spark.locality.wait": "3s", "spark.executor.cores": "2"}
+    changed = {**STATE, "spark": {**STATE["spark"], "overridden": others}}
+    assert (await told(changed)).overridden == {"spark.executor.cores": "2"}
+    assert (await told(STATE)).overridden == {}, "an older agent does not tell"
+
+
 async def test_a_checkpoint_is_read_with_the_settings_that_a_user_can_give() -> None:
     assert (await told(STATE)).queries[0].checkpoint == CheckpointReport(
         location="file:/checkpoint/clicks",

@@ -15,6 +15,7 @@ from aiohttp import (
 )
 
 from sluice.adapters.http import NO_ANSWER, is_success, why
+from sluice.core import ownedconf
 from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
 from sluice.core.observations import (
@@ -140,6 +141,11 @@ def parse_state(state: Json, at: datetime) -> AgentReport:
         running_at=_time(state.get("runningAt")),
         spark=spark.get("version"),
         application_id=spark.get("applicationId"),
+        overridden={
+            name: str(value)
+            for name, value in (spark.get("overridden") or {}).items()
+            if ownedconf.is_operators(name)
+        },
         target=executors.get("target"),
         registered=executors.get("registered"),
         executor_seconds=executors.get("cpu"),

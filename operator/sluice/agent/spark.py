@@ -5,6 +5,7 @@ It holds Java handles only: one call each, where pyspark's objects convert a hun
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import urllib.parse
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.agent import kafka, reading
+from sluice.agent import defaults, kafka, reading
 from sluice.agent.bulk import Bulk, Counter
 from sluice.agent.reading import Query
 from sluice.agent.records import Replaced
@@ -24,11 +25,14 @@ _NO_CODE = "0"  # Java's identity hash of null
 
 @dataclass(frozen=True)
 class Application:
-    """The Spark application of this driver."""
+    """The Spark application of this driver; `overridden` has the settings that the program has otherwise than they were
+    given to the driver, with the program's values.
+    """
 
     version: str
     id: str
     ui_port: int | None
+    overridden: tuple[tuple[str, str], ...] = ()
 
 
 class Spark:
@@ -176,4 +180,12 @@ def _describe(context: Any) -> Application:
         version=context.version,
         id=context.applicationId,
         ui_port=urllib.parse.urlsplit(url).port if url else None,
+        overridden=_overridden(context),
     )
+
+
+def _overridden(context: Any) -> tuple[tuple[str, str], ...]:
+    conf = context._jsc.sc().getConf()
+    given = defaults.given(os.environ)
+    has = ((name, str(conf.get(name, value)), value) for name, value in given.items())
+    return tuple((name, value) for name, value, wanted in has if value != wanted)

@@ -92,6 +92,7 @@ def _spark(snapshot: Snapshot) -> dict[str, Any] | None:
         "version": application.version,
         "applicationId": application.id,
         "uiPort": application.ui_port,
+        "overridden": dict(application.overridden),
     }
 
 

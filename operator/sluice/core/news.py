@@ -110,6 +110,7 @@ _WORTH_TELLING = frozenset(
         (Condition.SPEC_VALID, "InvalidSpec"),
         (Condition.SPEC_APPLIED, "MigrationRefused"),
         (Condition.SPEC_APPLIED, "IgnoredByCheckpoint"),
+        (Condition.SPEC_APPLIED, "OverriddenByProgram"),
         (Condition.CHECKPOINT_HELD, "CheckpointInUse"),
         (Condition.CHECKPOINT_HELD, "CheckpointElsewhere"),
     }

@@ -313,6 +313,7 @@ class AgentReport:
     the driver's hold of the Lease to its program's first query, which was at `running_at`, by its own clock; None
     before, and where an older agent does not tell. `waiting_tasks` would run if there were more cores; None as above.
     `failing` is None where no task of the stages that run has failed. `spark` is its version, once there is a session.
+    `overridden` has the settings that the operator decides and the program has otherwise.
     """
 
     at: datetime
@@ -322,6 +323,7 @@ class AgentReport:
     running_at: datetime | None = None
     spark: str | None = None
     application_id: str | None = None
+    overridden: Mapping[str, str] = field(default_factory=dict)
     target: int | None = None
     registered: int | None = None
     executor_seconds: float | None = None

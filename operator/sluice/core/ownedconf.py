@@ -47,6 +47,16 @@ def is_owned(setting: str, owned: str) -> bool:
     return setting == owned or (owned.endswith(".") and setting.startswith(owned))
 
 
+def is_operators(setting: str) -> bool:
+    """Whether the operator decides a setting of a job, but for the name of the application: nothing depends on it."""
+    return setting != "spark.app.name" and remedy(setting) is not None
+
+
+def remedy(setting: str) -> str | None:
+    """What is said of a setting that the operator decides; None of another."""
+    return next((text for owned, text in OWNED_SETTINGS.items() if is_owned(setting, owned)), None)
+
+
 OWNED_VARIABLES = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR")
 """Environment variables without which the driver would not find its settings."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sluice.core import checkpoints, resizing
+from sluice.core import checkpoints, ownedconf, resizing
 from sluice.core.application import StreamJob
 from sluice.core.asking import ALLOW_MIGRATION, RETRY, in_vain
 from sluice.core.changes import ChangeClass
@@ -65,7 +65,7 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
         case ChangeClass.NONE | ChangeClass.MIGRATION if ignored:
             return fails(kind, "IgnoredByCheckpoint", ignored)
         case ChangeClass.NONE:
-            return holds(kind, "UpToDate", "The driver was started with this spec.")
+            return _as_started(seen)
         case ChangeClass.LIVE:
             return _live(job, verdict, seen)
         case ChangeClass.RESTART:
@@ -78,6 +78,19 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
                 "fail. The driver goes on as it was; change it back, or use a new checkpoint"
             )
             return fails(kind, "MigrationRefused", f"{message}.")
+
+
+def _as_started(seen: Observed) -> Claim:
+    """Whether the driver has what it was started with, or has set otherwise what the operator decides."""
+    found = seen.report.overridden if seen.report is not None else {}
+    if not found:
+        kind = Condition.SPEC_APPLIED
+        return holds(kind, "UpToDate", "The driver was started with this spec.")
+    told = "; ".join(
+        f"{name} to {value!r}: {ownedconf.remedy(name)}" for name, value in found.items()
+    )
+    message = f"The program sets in its SparkSession.builder what the operator decides: {told}."
+    return fails(Condition.SPEC_APPLIED, "OverriddenByProgram", message)
 
 
 def _told_of_move(job: StreamJob, record: Record) -> str:

@@ -91,6 +91,7 @@ def test_a_checkpoint_in_the_declared_place_or_below_it_is_where_it_belongs(
         ("file:/checkpoint", "file:///checkpoint/clicks"),
         ("s3a://other/clicks", "s3a://lake/clicks"),
         ("file:/clicks", "s3a://lake/clicks"),
+        ("gs://lake/clicks", "s3a://lake/clicks"),
         ("hdfs://other:8020/clicks", "hdfs://name:8020/clicks"),
     ],
 )

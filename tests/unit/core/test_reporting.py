@@ -453,6 +453,18 @@ def test_a_taken_checkpoint_names_the_job_that_has_it() -> None:
     assert told[Condition.READY].reason == "CheckpointInUse"
 
 
+def test_what_a_program_sets_of_what_the_operator_decides_is_told_with_the_field_to_use() -> None:
+    of = job(application=application())
+    told = report(overridden={"spark.executor.memory": "700m"})
+    claim = claims(Observed(driver=driver(of), report=told), of=of)[Condition.SPEC_APPLIED]
+    assert (claim.status, claim.reason) == (Status.FALSE, "OverriddenByProgram")
+    assert "spark.executor.memory to '700m': use spec.executors.memory" in claim.message
+    assert (
+        claims(Observed(driver=driver(of), report=report()), of=of)[Condition.SPEC_APPLIED].reason
+        == "UpToDate"
+    )
+
+
 def at(location: str, **changes: Any) -> Observed:
     checkpoint = CheckpointReport(location=location)
     return Observed(driver=driver(JOB), report=report(query(checkpoint=checkpoint, **changes)))
