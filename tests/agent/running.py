@@ -33,10 +33,16 @@ def plainly(arguments: Sequence[str], cwd: Path) -> Outcome:
     return _finished([sys.executable, *arguments], cwd, {})
 
 
-def under_agent(pyz: Path, arguments: Sequence[str], cwd: Path, **environment: str) -> Outcome:
-    """Run `python3 agent.pyz ARGUMENTS...`."""
+def under_agent(
+    pyz: Path,
+    arguments: Sequence[str],
+    cwd: Path,
+    options: Sequence[str] = (),
+    **environment: str,
+) -> Outcome:
+    """Run `python3 OPTIONS... agent.pyz ARGUMENTS...`."""
     return _finished(
-        [sys.executable, str(pyz), *arguments],
+        [sys.executable, *options, str(pyz), *arguments],
         cwd,
         {"SLUICE_AGENT_PORT": str(free_port()), **environment},
     )

@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> None:
 def _run(path: str, arguments: Sequence[str]) -> None:
     profile = profiling.from_environment(os.environ)
     configured = settings.from_environment(os.environ)
-    os.environ.update(submission.variables(os.environ))
+    found = submission.modules(os.environ)
+    sys.path += found
+    os.environ.update(submission.variables(os.environ, found))
     fence = Fence(configured)
     poller = _started(configured, fence, profile)
     try:

@@ -1,23 +1,38 @@
-"""What PySpark starts the driver's JVM with.
+"""What `spark-submit` would do for a program: say where PySpark is, and start the driver's JVM with the pod's address.
 
-The pod's address is known in the pod alone, so it can be in no file that the operator makes.
+That address is known in the pod alone, so it can be in no file that the operator makes.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
-VARIABLE = "PYSPARK_SUBMIT_ARGS"
 _ADDRESS = "SLUICE_POD_IP"
 
 
-def variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables that make the driver listen on the pod's address, and tell executors that."""
+def modules(environment: Mapping[str, str]) -> list[str]:
+    """Where Spark's own images have PySpark and py4j; nothing where PySpark is installed, or on the path already."""
+    home = environment.get("SPARK_HOME")
+    if not home or importlib.util.find_spec("pyspark") is not None:
+        return []
+    folder = Path(home, "python")
+    return [str(folder), *sorted(str(path) for path in folder.glob("lib/py4j-*-src.zip"))]
+
+
+def variables(environment: Mapping[str, str], found: list[str]) -> dict[str, str]:
+    """The environment variables with which processes of Python find these modules, and executors the driver."""
+    changed = {}
+    if found:
+        known = filter(None, [environment.get("PYTHONPATH")])
+        changed["PYTHONPATH"] = os.pathsep.join([*known, *found])
     address = environment.get(_ADDRESS)
-    if not address:
-        return {}
-    # Kubernetes tells an address of IPv6 without the brackets that Spark insists on.
-    host = f"[{address}]" if ":" in address else address
-    settings = {"spark.driver.host": host, "spark.driver.bindAddress": host}
-    words = [f"--conf {name}={value}" for name, value in settings.items()]
-    return {VARIABLE: " ".join([*words, "pyspark-shell"])}
+    if address:
+        # Kubernetes tells an address of IPv6 without the brackets that Spark insists on.
+        host = f"[{address}]" if ":" in address else address
+        settings = {"spark.driver.host": host, "spark.driver.bindAddress": host}
+        words = [f"--conf {name}={value}" for name, value in settings.items()]
+        changed["PYSPARK_SUBMIT_ARGS"] = " ".join([*words, "pyspark-shell"])
+    return changed
