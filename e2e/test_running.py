@@ -193,7 +193,9 @@ def test_a_changed_setting_restarts_from_the_last_batch_as_another_account(
     assert found["right"], found
 
 
-def test_another_image_goes_on_from_the_last_batch(job: Job, load: Load) -> None:
+def test_another_image_and_a_restart_by_hand_go_on_from_the_last_batch(
+    job: Job, load: Load
+) -> None:
     load.send(f"{job.name}-in", rate=400, records=2000)
     before = progress_of(job.wait_until_ready())
     (container,) = _driver(job)["status"]["containerStatuses"]
@@ -207,6 +209,13 @@ def test_another_image_goes_on_from_the_last_batch(job: Job, load: Load) -> None
     load.send(f"{job.name}-in", rate=400, records=2000)
     resumed = job.wait("a further batch", lambda resource: progress_of(resource) > before)
     assert condition(resumed, "SpecApplied")["status"] == "True"
+    assert job.cluster.sluice("restart", job.name, "-n", job.namespace).returncode == 0
+    restarted = job.wait_until_ready(incarnation=3)["status"]
+    away = restarted["recoveries"]
+    newest = away.get("present") or away["past"][-1]
+    assert (newest["cause"], newest["incarnation"]) == ("SpecChange", 3)
+    assert not restarted["failures"].get("inARow")
+    load.send(f"{job.name}-in", rate=400, records=1000)
     account = load.check(job)
     assert account["right"], account
 

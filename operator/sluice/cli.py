@@ -34,7 +34,9 @@ _METRICS = Path("docs/metrics.md")
 _FOR_PEOPLE = {
     **dict.fromkeys(("status", "top", "logs", "explain", "history"), "commands"),
     "report": "reporting.command",
-    **dict.fromkeys(("approve", "rescale", "pause", "resume", "profile", "drill"), "acting"),
+    **dict.fromkeys(
+        ("approve", "rescale", "restart", "pause", "resume", "profile", "drill"), "acting"
+    ),
     **dict.fromkeys(("doctor", "version", "completion"), "commands"),
 }
 """The console's commands, and the modules that have them."""

@@ -19,7 +19,12 @@ def test_the_state_describes_the_job_for_the_operator() -> None:
     assert document["phase"] == "starting"
     assert document["startedAt"] == "2026-11-21T11:55:00.000Z"
     assert document["runningAt"] is None
-    assert document["spark"] == {"version": "4.2.0", "applicationId": "app-1", "uiPort": None}
+    assert document["spark"] == {
+        "version": "4.2.0",
+        "applicationId": "app-1",
+        "uiPort": None,
+        "overridden": {},
+    }
     assert document["executors"] == {
         "target": 3,
         "registered": 2,

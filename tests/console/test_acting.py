@@ -1,5 +1,6 @@
 """The commands that change a job: what is stored afterwards, and what is refused with which remedy."""
 
+import time
 from typing import Any
 
 import pytest
@@ -59,6 +60,36 @@ def test_where_nothing_waits_nothing_is_approved(
     assert says in done.stderr
 
 
+def test_a_restart_is_asked_for_by_another_value_each_time(cluster: FakeCluster) -> None:
+    cluster.stores(resources.healthy())
+    values = set()
+    for _ in range(2):
+        done = sluice("restart", "clicks")
+        assert done.exit_code == 0
+        assert "the next driver goes on from the last batch" in done.stdout
+        values.add(stored(cluster)["metadata"]["annotations"]["sluice.dev/restart"])
+        time.sleep(0.002)
+    assert len(values) == 2
+
+
+def test_a_suspended_job_is_not_restarted(cluster: FakeCluster) -> None:
+    body = resources.healthy()
+    body["spec"]["suspend"] = True
+    cluster.stores(body)
+    done = sluice("restart", "clicks")
+    assert done.exit_code == 1
+    assert "nothing runs that could be restarted" in done.stderr
+    assert '"suspend": false' in done.stderr
+    assert "sluice.dev/restart" not in (stored(cluster)["metadata"].get("annotations") or {})
+
+
+def test_of_a_paused_job_it_is_said_that_it_restarts_later(cluster: FakeCluster) -> None:
+    body = resources.healthy()
+    body["metadata"]["annotations"] = {"sluice.dev/paused": "true"}
+    cluster.stores(body)
+    assert "it is paused, and restarts when it is resumed" in sluice("restart", "clicks").stdout
+
+
 def test_a_paused_job_is_resumed_by_taking_the_annotation_away(cluster: FakeCluster) -> None:
     cluster.stores(resources.healthy())
     assert sluice("pause", "clicks").exit_code == 0
@@ -110,7 +141,8 @@ def test_of_a_paused_job_it_is_said_that_executors_come_later(cluster: FakeClust
 
 
 @pytest.mark.parametrize(
-    "words", [["approve", "clicks"], ["pause", "clicks"], ["rescale", "clicks", "3"]]
+    "words",
+    [["approve", "clicks"], ["pause", "clicks"], ["restart", "clicks"], ["rescale", "clicks", "3"]],
 )
 def test_who_may_only_look_is_told_of_the_role_that_may_change(
     cluster: FakeCluster, words: list[str]
@@ -123,7 +155,7 @@ def test_who_may_only_look_is_told_of_the_role_that_may_change(
     assert "the role `edit` is enough" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["approve", "pause", "resume"])
+@pytest.mark.parametrize("command", ["approve", "pause", "restart", "resume"])
 def test_a_job_that_is_not_there_is_not_changed(cluster: FakeCluster, command: str) -> None:
     cluster.stores(resources.scaled())
     done = sluice(command, "click")

@@ -142,6 +142,7 @@ COMMANDS = [
     "report",
     "approve",
     "rescale",
+    "restart",
     "pause",
     "resume",
     "doctor",

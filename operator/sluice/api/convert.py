@@ -33,7 +33,7 @@ from sluice.core.application import (
     Scaling,
     StreamJob,
 )
-from sluice.core.asking import ALLOW_MIGRATION, APPROVE, PAUSED, RETRY
+from sluice.core.asking import ALLOW_MIGRATION, APPROVE, PAUSED, RESTART, RETRY
 from sluice.core.deciding.situation import Mode
 from sluice.core.drilling import records
 from sluice.core.drilling.records import Drills, Victim
@@ -130,6 +130,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         profiling=_profiling(spec.profiling),
         approved=metadata.get("annotations", {}).get(APPROVE),
         retry=annotations.get(RETRY),
+        restart_asked=annotations.get(RESTART),
         not_in_force=tuple(_not_in_force(spec)),
         document=document,
         fingerprint=changes.fingerprint(document),

@@ -37,6 +37,19 @@ def rescale(where: Where, job: str, executors: int) -> int:
     return Exit.FINE
 
 
+@click.command(epilog=EXIT_CODES, short_help="Ask for another driver.")
+@one_job
+@located
+def restart(where: Where, job: str) -> int:
+    """Restart the driver of JOB in order: after a changed Secret, or for an image whose tag has moved."""
+    with where.reader() as reader:
+        from sluice.console import changing
+
+        place = (reader.cluster, reader.namespace)
+        click.echo(changing.restart(*place, job, SystemClock().now()))
+    return Exit.FINE
+
+
 @click.command(epilog=EXIT_CODES, short_help="Make the operator leave a job alone.")
 @one_job
 @located

@@ -5,13 +5,14 @@ The operator sees the change like any other; nothing is done to pods from here.
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from sluice.console import finding
 from sluice.console.cluster import Cluster, path_of
 from sluice.console.job import Job
 from sluice.console.trouble import NotNow, WrongUse
-from sluice.core.asking import APPROVE, PAUSED
+from sluice.core.asking import APPROVE, PAUSED, RESTART
 from sluice.ports import STREAM_JOBS
 
 CHOOSING = frozenset({"Auto", "Approve"})
@@ -48,6 +49,17 @@ def resume(cluster: Cluster, namespace: str, name: str) -> str:
         return f"{namespace}/{name}: was not paused"
     _annotate(cluster, job, PAUSED, None)
     return f"{namespace}/{name}: resumed; the operator acts on it again"
+
+
+def restart(cluster: Cluster, namespace: str, name: str, now: datetime) -> str:
+    """Ask for another driver. Raises NotNow if none is to run."""
+    job = Job(finding.job(cluster, namespace, name))
+    if job.is_suspended:
+        told = f"{namespace}/{name} is suspended: nothing runs that could be restarted"
+        raise NotNow(told, f"Start it: {_patching(job, suspend=False)}")
+    _annotate(cluster, job, RESTART, now.isoformat(timespec="milliseconds"))
+    later = "; it is paused, and restarts when it is resumed" if _is_paused(job) else ""
+    return f"{namespace}/{name}: a restart is asked for; the next driver goes on from the last batch{later}"
 
 
 def rescale(cluster: Cluster, namespace: str, name: str, executors: int) -> str:

@@ -194,8 +194,8 @@ class StreamJob:
     tells apart what of it needs a new driver.
     `paused_by` names what keeps the operator from acting on the job.
     `objective` is None without spec.slo. `approved` is the decision that a person has approved, `drill` what the
-    annotation of a drill asks for, `retry` what that of another try does. `not_in_force` names the declared fields that
-    this version stores but does not act upon.
+    annotation of a drill asks for, `retry` what that of another try does, and `restart_asked` that of another driver.
+    `not_in_force` names the declared fields that this version stores but does not act upon.
     """
 
     key: JobKey
@@ -221,6 +221,7 @@ class StreamJob:
     profiling: Profiling = field(default_factory=Profiling)
     approved: str | None = None
     retry: str | None = None
+    restart_asked: str | None = None
     not_in_force: tuple[str, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
     fingerprint: str = ""

@@ -17,6 +17,9 @@ RETRY = "sluice.dev/retry"
 try, and none that was asked for before.
 """
 
+RESTART = "sluice.dev/restart"
+"""Asks for another driver, once for each value: the pod of a driver has the value that there was when it was made."""
+
 LONGEST_TOLD = 100
 """Characters of a wrong value that are told; anybody may have written it."""
 

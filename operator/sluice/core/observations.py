@@ -50,6 +50,7 @@ class DriverPod:
     `obstacle` is a (reason, message) pair if the pod cannot start: image, scheduling, mounts. `is_being_made` says that
     the kubelet has it and has not made its container yet: its status tells no more, only Events do. `lacks_node` says
     that no node has taken it, and `ordered_node` what the cluster's autoscaler tells of one that it adds for it.
+    `restart_asked` is the value of the annotation that asked for another driver when this one was made.
     `document` is the spec that the pod was made from; None if it is not readable. `digest` is that of the image that
     its container runs, or has run last; None while the kubelet has not told. `gone_by` is when a pod that is being
     deleted should have ended, and `disruption` what Kubernetes says if it was Kubernetes that has chosen it: to make
@@ -73,6 +74,7 @@ class DriverPod:
     is_being_made: bool = False
     lacks_node: bool = False
     ordered_node: str = ""
+    restart_asked: str | None = None
     document: Mapping[str, object] | None = None
     digest: str | None = None
 

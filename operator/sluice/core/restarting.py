@@ -2,6 +2,7 @@
 
     spec changed, which needs a new driver -------> at once
     executors cannot be given other CPU live -----> as for such a change
+    a person asks --------------------------------> once for each value of the annotation
     node cordoned --------------------------------> before it is drained
     decided: other executors, by another driver --> as soon as it was decided
     executors do not come or are not used --------> once for each number
@@ -14,6 +15,7 @@ from datetime import datetime, timedelta
 
 from sluice.core import failures, staffing
 from sluice.core.application import StreamJob
+from sluice.core.asking import LONGEST_TOLD, RESTART
 from sluice.core.changes import ChangeClass
 from sluice.core.chosen import Chosen, wanted_executors
 from sluice.core.modelling.rescaling import Path
@@ -49,6 +51,9 @@ def due(
     if record.resize is not None and record.resize.refusal:
         why = f"the executors' CPU changed, and {record.resize.refusal}"
         return Due(cause=Cause.SPEC_CHANGE, why=why)
+    if job.restart_asked is not None and job.restart_asked != driver.restart_asked:
+        asked = job.restart_asked[:LONGEST_TOLD]
+        return Due(cause=Cause.SPEC_CHANGE, why=f"{RESTART} asks for it: {asked}")
     if report is not None and failures.has_died_inside(report, driver, now):
         return None
     if seen.why_leave:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from sluice.core.application import CHECKPOINT_MOUNT, Checkpoint, PodShape, StreamJob
+from sluice.core.asking import RESTART
 from sluice.core.quantities import CpuShare, format_cpu
 from sluice.manifests import names
 from sluice.manifests.overlay import overlay
@@ -33,6 +34,7 @@ def driver_pod(job: StreamJob, incarnation: int) -> Json:
         "prometheus.io/scrape": "true",
         "prometheus.io/port": str(names.AGENT_PORT),
         "prometheus.io/path": "/metrics",
+        **({} if job.restart_asked is None else {RESTART: job.restart_asked}),
     }
     base = {
         "apiVersion": "v1",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sluice.core import quantities
+from sluice.core.asking import RESTART
 from sluice.core.images import digest_in
 from sluice.core.observations import (
     DriverPod,
@@ -184,6 +185,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         obstacle=_obstacle(state, status),
         is_being_made=_is_being_made(pod, state),
         lacks_node=_lacks_node(pod),
+        restart_asked=(metadata.get("annotations") or {}).get(RESTART),
         document=document,
         digest=digest_in(container.get("imageID") or ""),
     )
