@@ -102,7 +102,8 @@ class Cordons:
         async for node in self._cluster.each(NODES, None, fields="spec.unschedulable=true"):
             cordoned.add(node["metadata"]["name"])
             yield node["metadata"]["name"], "is cordoned"
-        for name in sorted(self._fleet.nodes() - cordoned):
+        # Known ones too, although all have left: who tolerates the taint and comes again must not be moved again.
+        for name in sorted((self._fleet.nodes() | self._emptied.keys()) - cordoned):
             async for node in self._cluster.each(NODES, None, fields=f"metadata.name={name}"):
                 for taint in node["spec"].get("taints", ()):
                     if taint["key"] in _OF_REMOVAL:

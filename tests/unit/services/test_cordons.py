@@ -96,6 +96,25 @@ async def test_a_driver_leaves_a_node_that_an_autoscaler_removes(taint: str) -> 
 
 
 @in_virtual_time
+async def test_a_driver_that_tolerates_its_removal_and_comes_again_is_left_there() -> None:
+    async with world() as here:
+        await started(here)
+        node(here.cluster, is_cordoned=False, taints=[OF_REMOVAL])
+        await here.cordons.ask()
+        here.gone()
+        await here.cordons.ask()
+        later = NOW + timedelta(minutes=1)
+        here.clock.now = lambda: later  # type: ignore[method-assign]
+        executor(here, 1, "node-1")
+        await here.cordons.ask()
+        assert here.cordons.why_leave("node-1", NOW)
+        assert not here.cordons.why_leave("node-1", later)
+        here.cluster.remove(NODES, "", "node-1")
+        await here.cordons.ask()
+        assert not here.cordons.why_leave("node-1", NOW)
+
+
+@in_virtual_time
 async def test_executors_leave_a_node_that_an_autoscaler_removes() -> None:
     async with world() as here:
         await started(here)
