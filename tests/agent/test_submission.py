@@ -1,5 +1,6 @@
 """What `spark-submit` would do: tell Spark the driver's address, and find PySpark where Spark's own images have it."""
 
+import os
 import socket
 import zipfile
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_executors_find_the_driver_by_the_pods_address(
         pytest.skip("this kernel has no IPv6")
     (tmp_path / "main.py").write_text(PROGRAM)
     done = under_agent(pyz, ["main.py"], tmp_path, SLUICE_POD_IP=address)
-    assert done.stdout.split() == ["100", host, "None"], done.stderr
+    assert done.stdout.split() == ["100", host, str(os.environ.get("PYTHONPATH"))], done.stderr
 
 
 def spark_home(root: Path) -> Path:
