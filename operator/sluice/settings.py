@@ -17,7 +17,7 @@ class Settings(BaseSettings):
     )
     watch_nodes: bool = Field(
         True,
-        description="Whether pods leave cordoned nodes in order; needs the right to list nodes.",
+        description="Whether pods leave nodes in order that are cordoned or removed; needs the right to list nodes.",
     )
     home: str = Field("default", description="Namespace of the operator's own Lease and Secret.")
     identity: str = Field(

@@ -5,7 +5,7 @@
     driver pod of a former owner, or deleting -> wait until it is gone from the API
     driver ended ------------------------------> record why, remove the pod, back off
     driver cannot start ------------------------> after a while, go back to the last good spec
-    driver runs, its node is cordoned ---------> stop it; the next one starts elsewhere
+    driver runs, its node is to be emptied ----> stop it; the next one starts elsewhere
     driver runs, executors come to no use -----> stop it; the next one gives tasks to all of them
     driver runs, spec changed: live -----------> the agent takes the new number of executors, their pods another CPU
                                restart --------> stop it; the next one starts on the same checkpoint

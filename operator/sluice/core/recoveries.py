@@ -58,7 +58,7 @@ class Cause(StrEnum):
     SPEC_CHANGE = "SpecChange"
     """The operator stopped it to start it otherwise."""
     PLANNED_MOVE = "PlannedMove"
-    """The operator stopped it because its node was cordoned."""
+    """The operator stopped it because its node was to be emptied."""
     RESCALE = "Rescale"
     """The operator stopped it to start it with another number of executors."""
 

@@ -3,7 +3,7 @@
     spec changed, which needs a new driver -------> at once
     executors cannot be given other CPU live -----> as for such a change
     a person asks --------------------------------> once for each value of the annotation
-    node cordoned --------------------------------> before it is drained
+    node to be emptied ---------------------------> before it is drained
     decided: other executors, by another driver --> as soon as it was decided
     executors do not come or are not used --------> once for each number
 

@@ -82,15 +82,14 @@ def applied(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
 
 def _as_started(seen: Observed) -> Claim:
     """Whether the driver has what it was started with, or has set otherwise what the operator decides."""
-    found = seen.report.overridden if seen.report is not None else {}
+    kind, found = Condition.SPEC_APPLIED, seen.report.overridden if seen.report is not None else {}
     if not found:
-        kind = Condition.SPEC_APPLIED
         return holds(kind, "UpToDate", "The driver was started with this spec.")
     told = "; ".join(
         f"{name} to {value!r}: {ownedconf.remedy(name)}" for name, value in found.items()
     )
     message = f"The program sets in its SparkSession.builder what the operator decides: {told}."
-    return fails(Condition.SPEC_APPLIED, "OverriddenByProgram", message)
+    return fails(kind, "OverriddenByProgram", message)
 
 
 def _told_of_move(job: StreamJob, record: Record) -> str:

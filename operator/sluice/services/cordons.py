@@ -32,8 +32,8 @@ disruptions would hold it for ever.
 
 
 @dataclass(frozen=True, slots=True)
-class _Emptied:
-    """When a node was first seen to be emptied, and by what that is seen."""
+class _Emptying:
+    """When it was first seen that a node is to be emptied, and by what."""
 
     since: datetime
     why: str
@@ -56,7 +56,7 @@ class Cordons:
         self._clock = clock
         self._told = told
         self._asks = asks
-        self._emptied: dict[str, _Emptied] = {}
+        self._emptying: dict[str, _Emptying] = {}
         self._is_told = False
         self.are_known = False
         """Whether the last question was answered: else nobody would move what a drain waits for."""
@@ -66,8 +66,8 @@ class Cordons:
 
         One that came there afterwards tolerates it, and would come again.
         """
-        emptied = self._emptied.get(node) if node is not None else None
-        return emptied.why if emptied is not None and created <= emptied.since else ""
+        emptying = self._emptying.get(node) if node is not None else None
+        return emptying.why if emptying is not None and created <= emptying.since else ""
 
     async def run(self) -> None:
         """Ask again and again until cancelled."""
@@ -90,9 +90,9 @@ class Cordons:
             self.are_known, self._is_told = False, True
             return
         self.are_known, self._is_told = True, False
-        before, now = self._emptied, self._clock.now()
-        self._emptied = {
-            node: before.get(node, _Emptied(since=now, why=why)) for node, why in found.items()
+        before, now = self._emptying, self._clock.now()
+        self._emptying = {
+            node: before.get(node, _Emptying(since=now, why=why)) for node, why in found.items()
         }
         for key in self._fleet.on_nodes(found.keys() - before.keys()):
             self._told(key)
@@ -103,7 +103,7 @@ class Cordons:
             cordoned.add(node["metadata"]["name"])
             yield node["metadata"]["name"], "is cordoned"
         # Known ones too, although all have left: who tolerates the taint and comes again must not be moved again.
-        for name in sorted((self._fleet.nodes() | self._emptied.keys()) - cordoned):
+        for name in sorted((self._fleet.nodes() | self._emptying.keys()) - cordoned):
             async for node in self._cluster.each(NODES, None, fields=f"metadata.name={name}"):
                 for taint in node["spec"].get("taints", ()):
                     if taint["key"] in _OF_REMOVAL:

@@ -8,7 +8,7 @@ the API server sent, and so has the driver that was made from it.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -72,21 +72,11 @@ class Fleet:
 
     def hinder(self, key: JobKey, uid: str, obstacle: tuple[str, str] | None) -> None:
         """Enter what keeps a pod's container from being made, until a watch tells of that pod again."""
-        driver = self._drivers.get(key)
-        if driver is not None and driver.uid == uid and driver.is_being_made:
-            self._drivers[key] = replace(driver, obstacle=obstacle)
-        for name, pod in self._waiting.get(key, {}).items():
-            if pod.uid == uid and pod.is_being_made:
-                self._waiting[key][name] = replace(pod, obstacle=obstacle)
+        self._enter(key, uid, lambda pod: {"obstacle": obstacle} if pod.is_being_made else {})
 
     def order_node(self, key: JobKey, uid: str, told: str) -> None:
         """Enter what the cluster's autoscaler tells of the node that it adds for a pod, until that has one."""
-        driver = self._drivers.get(key)
-        if driver is not None and driver.uid == uid and driver.lacks_node:
-            self._drivers[key] = replace(driver, ordered_node=told)
-        for name, pod in self._waiting.get(key, {}).items():
-            if pod.uid == uid and pod.lacks_node:
-                self._waiting[key][name] = replace(pod, ordered_node=told)
+        self._enter(key, uid, lambda pod: {"ordered_node": told} if pod.lacks_node else {})
 
     def executors_running(self, key: JobKey) -> int:
         """How many executor pods run."""
@@ -261,6 +251,17 @@ class Fleet:
                 created=holding.created,
             )
         )
+
+    def _enter(
+        self, key: JobKey, uid: str, told: Callable[[DriverPod | WaitingExecutor], Json]
+    ) -> None:
+        """Change what is known of a pod that does not run yet by what is told of it as it is by now."""
+        driver = self._drivers.get(key)
+        if driver is not None and driver.uid == uid:
+            self._drivers[key] = replace(driver, **told(driver))
+        for name, pod in self._waiting.get(key, {}).items():
+            if pod.uid == uid:
+                self._waiting[key][name] = replace(pod, **told(pod))
 
     def _see_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
         driver = reading.driver_pod(pod, self._document(key, pod))

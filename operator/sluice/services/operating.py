@@ -59,7 +59,7 @@ SCALERS = 4
 class Scope:
     """Where the operator acts: in these namespaces, or everywhere if none is named.
 
-    With `nodes` it leaves cordoned ones.
+    With `nodes` it leaves those that are to be emptied.
     """
 
     namespaces: tuple[str, ...] = ()

@@ -56,7 +56,9 @@ async def test_a_successor_of_the_operator_does_not_restart_for_the_same_value()
     ids=["nothing is asked any more", "the job is paused"],
 )
 @in_virtual_time
-async def test_a_driver_goes_on(before: dict[str, str], after: dict[str, str]) -> None:
+async def test_a_driver_goes_on_where_no_restart_is_asked_for_or_may_be_made(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
     async with world() as here:
         await started(here, annotations=before)
         await here.declare(annotations=after)

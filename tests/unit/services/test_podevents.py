@@ -9,7 +9,7 @@ from sluice.manifests.reading import newest_warning, ordered_node
 from sluice.ports import EVENTS, PODS, Json
 from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
-from tests.support.jobs import NOW, query, report
+from tests.support.jobs import NOW, application, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 from tests.unit.services.test_lastgood import image, settles
@@ -121,14 +121,19 @@ async def test_a_container_that_is_made_in_time_costs_no_request() -> None:
         assert pause <= 5
 
 
+async def changed(here: World) -> None:
+    """A job that has worked, whose next driver is made with another image, and is to start within 20 s."""
+    await started(here)
+    wanted = application(image="shop/clicks:2")
+    await here.declare(generation=2, application=wanted, restart={"rollbackAfter": "20s"})
+    here.gone()
+    await settles(here)
+
+
 @in_virtual_time
 async def test_a_change_that_asks_for_a_volume_which_is_missing_is_taken_back() -> None:
     async with world() as here:
-        await started(here)
-        wanted = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
-        await here.declare(generation=2, application=wanted, restart={"rollbackAfter": "20s"})
-        here.gone()
-        await settles(here)
+        await changed(here)
         here.drive(pods.being_made)
         happens(here, event("FailedMount", NOT_FOUND))
         await asyncio.sleep(19)
@@ -258,11 +263,7 @@ async def test_a_change_that_waits_for_a_node_is_not_taken_back_until_no_node_ca
     None
 ):
     async with world() as here:
-        await started(here)
-        wanted = {"image": "shop/clicks:2", "mainFile": "/opt/clicks.py"}
-        await here.declare(generation=2, application=wanted, restart={"rollbackAfter": "20s"})
-        here.gone()
-        await settles(here)
+        await changed(here)
         here.drive(lambda pod: {**pod, "status": UNSCHEDULABLE})
         happens(here, event("TriggeredScaleUp", PROMISE, kind="Normal"))
         await asyncio.sleep(600)

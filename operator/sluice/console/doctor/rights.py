@@ -74,7 +74,7 @@ AT_HOME = (
 """What it grants in the operator's own namespace."""
 
 OF_NODES = _rights("", "nodes", "list")
-"""What it grants in the cluster to an operator that leaves cordoned nodes."""
+"""What it grants in the cluster to an operator that leaves nodes which are to be emptied."""
 
 OF_COPIES = (
     *_rights("", "namespaces", "get list create delete"),
