@@ -175,6 +175,23 @@ def _of_kafka(job: StreamJob) -> tuple[Known, ...]:
             "kafka.sasl.*, or the Secret that they are from.",
         ),
         (
+            ("SslAuthenticationException", "SSL handshake failed"),
+            f"The program and the brokers{f' at {servers}' if servers else ''} do not agree on TLS; the driver's log has "
+            "the reason. Mostly the program's options kafka.ssl.truststore.* lack the authority that signed the brokers' "
+            "certificate, or the certificate has other host names than bootstrapServers; brokers that ask for a "
+            "certificate want kafka.ssl.keystore.*, too.",
+        ),
+        (
+            ("AdminClient thread has exited",),
+            f"Mostly the brokers{f' at {servers}' if servers else ''} speak TLS and the program does not: set its option "
+            "kafka.security.protocol to SSL or SASL_SSL. The driver's log has the reason.",
+        ),
+        (
+            ("GroupAuthorizationException",),
+            "The brokers do not let the program's login be a consumer of this group; give it the right Read for groups "
+            "of this prefix, or let the source's option groupIdPrefix begin with one that it has.",
+        ),
+        (
             ("TopicAuthorizationException",),
             "The brokers do not let the program's login at a topic"
             f"{f' (spec.sources has {topics})' if topics else ''}; give it the rights Read and Describe for what it "

@@ -99,6 +99,12 @@ def _managed(job: StreamJob, verdict: Verdict, seen: Observed) -> Claim:
 
 def _checkpoint(job: StreamJob, record: Record, seen: Observed, holder: JobKey | None) -> Claim:
     kind = Condition.CHECKPOINT_HELD
+    if holder == job.key:
+        message = (
+            f"The driver of a deleted StreamJob of this name still uses {job.checkpoint_location}; this job's driver "
+            "starts when that one is gone."
+        )
+        return fails(kind, "PredecessorStops", message)
     if holder is not None:
         message = (
             f"spec.checkpoint: {job.checkpoint_location!r} is used by StreamJob {holder}; "

@@ -34,6 +34,18 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             ["broker:9092", "kafka.sasl"],
         ),
         (
+            "SslAuthenticationException: SSL handshake failed",
+            ["broker:9092", "kafka.ssl.truststore", "host names", "log"],
+        ),
+        (
+            "TimeoutException: The AdminClient thread has exited. Call: listNodes",
+            ["broker:9092", "TLS", "kafka.security.protocol"],
+        ),
+        (
+            "GroupAuthorizationException: Not authorized to access group: spark-kafka-source-1",
+            ["Read", "groupIdPrefix"],
+        ),
+        (
             "TopicAuthorizationException: Not authorized to access topics: [views]",
             ["spec.sources has clicks", "Read and Describe", "Write and Describe"],
         ),

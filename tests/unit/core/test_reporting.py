@@ -453,6 +453,14 @@ def test_a_taken_checkpoint_names_the_job_that_has_it() -> None:
     assert told[Condition.READY].reason == "CheckpointInUse"
 
 
+def test_a_job_that_was_deleted_and_made_again_waits_for_its_predecessor_and_warns_of_nothing() -> (
+    None
+):
+    told = claims(Observed(driver=driver(JOB, owner_uid="former")), Record(), holder=JOB.key)
+    assert told[Condition.CHECKPOINT_HELD].reason == "PredecessorStops"
+    assert "starts when that one is gone" in told[Condition.CHECKPOINT_HELD].message
+
+
 def test_what_a_program_sets_of_what_the_operator_decides_is_told_with_the_field_to_use() -> None:
     of = job(application=application())
     told = report(overridden={"spark.executor.memory": "700m"})
