@@ -131,8 +131,8 @@ def _situation(situation: Situation) -> Iterator[Line]:
 def _state(situation: Situation) -> str:
     since = situation.since_rescale
     rescaled = f", rescaled {words.span(since)} before" if since is not None else ""
-    up = f"up {words.span(situation.uptime)}"
-    return f"{situation.activity}, mode {situation.mode}, {up}{rescaled}"
+    up = f", up {words.span(situation.uptime)}" if situation.uptime else ", before its first batch"
+    return f"{situation.activity}, mode {situation.mode}{up}{rescaled}"
 
 
 def _forecast(forecast: Forecast | NoData) -> str:

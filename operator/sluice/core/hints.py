@@ -176,15 +176,15 @@ def _of_kafka(job: StreamJob) -> tuple[Known, ...]:
         ),
         (
             ("SslAuthenticationException", "SSL handshake failed"),
-            f"The program and the brokers{f' at {servers}' if servers else ''} do not agree on TLS; the driver's log has "
-            "the reason. Mostly the program's options kafka.ssl.truststore.* lack the authority that signed the brokers' "
-            "certificate, or the certificate has other host names than bootstrapServers; brokers that ask for a "
-            "certificate want kafka.ssl.keystore.*, too.",
+            f"The program and the brokers{f' at {servers}' if servers else ''} do not agree on TLS; the driver's log "
+            "has the reason. Mostly the program's options kafka.ssl.truststore.* lack the authority that signed the "
+            "brokers' certificate, or the certificate has other host names than bootstrapServers; brokers that ask for "
+            "a certificate want kafka.ssl.keystore.*, too.",
         ),
         (
             ("AdminClient thread has exited",),
-            f"Mostly the brokers{f' at {servers}' if servers else ''} speak TLS and the program does not: set its option "
-            "kafka.security.protocol to SSL or SASL_SSL. The driver's log has the reason.",
+            f"Mostly the brokers{f' at {servers}' if servers else ''} speak TLS and the program does not: set its "
+            "option kafka.security.protocol to SSL or SASL_SSL. The driver's log has the reason.",
         ),
         (
             ("GroupAuthorizationException",),

@@ -32,6 +32,11 @@ class Choice:
         """What was seen of a number of executors; of one that was not looked at, what the choice would bring."""
         return next((found for found in self.seen if found.executors == executors), self.chosen)
 
+    @property
+    def shortfall(self) -> str | None:
+        """What is wrong even with the chosen candidate; None if it reaches the goals."""
+        return self.goals.shortfall(self.chosen, self.best)
+
     def verdict(self, found: Assessment) -> str:
         """Why a candidate was chosen or not."""
         wrong = self.goals.shortfall(found, self.best)

@@ -61,7 +61,12 @@ def observed_capacity(situation: Situation, calm: float) -> Capacity | NoData:
     if rate == 0:
         rate, used = _most_in_flight(situation), 1.0
     if not (used >= LEAST_USE and rate > 0 and situation.running > 0):
-        return NoData("the job works too little to say what it could do")
+        told = (
+            "a backlog waits, but no batch has told yet"
+            if is_behind
+            else "the job works too little to say"
+        )
+        return NoData(f"{told} what it could do")
     model, found = situation.models.capacity, rate / min(used, 1.0)
     if not is_behind:
         # With little to do it seems to be able to do less than it was seen to do.

@@ -545,6 +545,16 @@ def test_a_backlog_that_the_present_size_cannot_drain_in_time_asks_for_more() ->
     assert SLUICE(behind).executors > enough
 
 
+def test_the_most_that_there_may_be_is_not_said_to_do_where_the_bound_is_missed_with_it() -> None:
+    """Each latency that was measured is above a second, and so is what any number of executors brings."""
+    most = steady(200_000, executors=24, targets=Targets(latency=0.5), models=SLOWER)
+    missed = SLUICE(most)
+    assert missed.executors == 24
+    assert missed.reason.startswith("24 executors stay, the most that helps, but latency")
+    kept = SLUICE(replace(most, targets=Targets(latency=60.0), executors=17, running=17))
+    assert (kept.executors, kept.reason) == (17, "17 executors will do")
+
+
 def test_an_infeasible_target_is_named_with_the_smallest_feasible_one() -> None:
     decision = SLUICE(steady(100_000, targets=Targets(recovery=80.0)))
     assert decision.smallest_recovery is not None

@@ -171,6 +171,17 @@ def test_what_says_nothing_of_a_batch_says_nothing_of_the_capacity(situation: Si
     assert isinstance(known_capacity(situation, 5.0), NoData)
 
 
+def test_a_job_with_a_backlog_is_not_said_to_work_too_little() -> None:
+    behind, idle = (
+        known_capacity(in_flight(59.0), 5.0),
+        known_capacity(young(busy=0.001, cpu=0.001, lag=0.0), 5.0),
+    )
+    assert isinstance(behind, NoData)
+    assert behind.reason.startswith("a backlog waits, but no batch has told yet")
+    assert isinstance(idle, NoData)
+    assert idle.reason.startswith("the job works too little to say")
+
+
 def first_batch(took: float = 90.0, queued: float | NoData = 20.0) -> Situation:
     """A job on 4 executors, of 1 to 24, of which no more is known than that its first batch runs."""
     return Situation(

@@ -262,9 +262,10 @@ class Sluice:
             reason = f"{format_executors(current)} stay: nothing arrives, and what is held back may come at once"
             return _decision(case, choice, rescale, wanted, current, reason)
         if wanted >= current:
-            return _decision(
-                case, choice, rescale, wanted, current, f"{format_executors(current)} will do"
-            )
+            enough = choice.shortfall is None or wanted > current
+            told = "will do" if enough else f"stay, {choice.verdict(choice.chosen)}"
+            reason = f"{format_executors(current)} {told}"
+            return _decision(case, choice, rescale, wanted, current, reason)
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
         obstacle = self._obstacle(case, choice, rescale, executors)
         if obstacle:
