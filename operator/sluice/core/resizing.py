@@ -22,6 +22,7 @@ PATIENCE = timedelta(minutes=1)
 """How long a node that might have room is waited for."""
 
 _NEVER = "Infeasible"
+_LIMIT = "application.executor.cpuLimit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ def lacking(resize: Resize, executors: Iterable[ExecutorPod]) -> list[ExecutorPo
     """The executors that have been asked for nothing yet, or for another share. Of one that cannot be read nothing is
     known.
     """
-    return [one for one in executors if one.share is not None and one.share != resize.share]
+    return [one for one in executors if one.share is not None and not _has(one.share, resize.share)]
 
 
 def _wished(
@@ -66,7 +67,16 @@ def _wished(
         return None
     if is_known and before is not None and before.share == share:
         return before
-    return Resize(incarnation=driver.incarnation, share=share)
+    had_limit = is_known and before is not None and before.share.limit is not None
+    is_taken_away = share.limit is None and (had_limit or _LIMIT in change.fields)
+    refusal = "the limit of a container that runs cannot be taken away" if is_taken_away else ""
+    return Resize(incarnation=driver.incarnation, share=share, refusal=refusal)
+
+
+def _has(present: CpuShare, wanted: CpuShare) -> bool:
+    """Whether a container has what it is to have. A limit where none is declared is another's, such as a LimitRange's."""
+    is_limited = wanted.limit is None or present.limit == wanted.limit
+    return is_limited and present.request == wanted.request
 
 
 def _share_of(job: StreamJob) -> CpuShare:
@@ -77,9 +87,7 @@ def _share_of(job: StreamJob) -> CpuShare:
 def _refusal(share: CpuShare, executors: Iterable[ExecutorPod], now: datetime) -> str:
     """What keeps the executors from having it; empty if nothing does, as far as is known."""
     for one in executors:
-        if share.limit is None and one.share is not None and one.share.limit is not None:
-            return "the limit of a container that runs cannot be taken away"
-        if one.share != share or one.obstacle is None:
+        if one.share is None or not _has(one.share, share) or one.obstacle is None:
             continue
         reason, message, since = one.obstacle
         if reason == _NEVER or now - since > PATIENCE:

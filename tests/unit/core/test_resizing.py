@@ -139,6 +139,24 @@ def test_a_limit_is_taken_away_by_a_restart() -> None:
     assert "limit of a container that runs cannot be taken away" in verdict.record.stopping
 
 
+def test_a_limit_that_was_given_live_is_taken_away_by_a_restart_too() -> None:
+    record = look(MORE, RAN, with_pods(pod(1, OLD))).record
+    verdict = look(declared(), record, with_pods(pod(1, NEW)))
+    assert isinstance(verdict.step, StopDriver)
+
+
+def test_a_limit_that_a_limit_range_gives_is_neither_taken_away_nor_in_the_way() -> None:
+    """The spec names none, before and after."""
+    of, limited = declared(cpuRequest="500m"), share("1", limit="2")
+    record = look(of, RAN, with_pods(pod(1, limited), pod(2, share("500m", limit="2")))).record
+    assert record.resize is not None
+    assert record.resize.share == share("500m")
+    verdict = look(of, record, with_pods(pod(1, limited), pod(2, share("500m", limit="2"))))
+    assert verdict.step == ResizeExecutors(pods=("exec-1",), share=share("500m"))
+    stuck = pod(1, share("500m", limit="2"), obstacle=obstacle("Infeasible"))
+    assert isinstance(look(of, record, with_pods(stuck)).step, StopDriver)
+
+
 def test_a_restart_because_of_a_refusal_waits_for_those_of_other_jobs() -> None:
     stuck = with_pods(pod(1, NEW, obstacle=obstacle("Infeasible")), pod(2, NEW))
     seen = replace(stuck, crowd=10)
