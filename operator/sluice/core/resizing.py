@@ -74,7 +74,7 @@ def _wished(
 
 
 def _has(present: CpuShare, wanted: CpuShare) -> bool:
-    """Whether a container has what it is to have. A limit where none is declared is another's, such as a LimitRange's."""
+    """Whether a container has what it is to have. Where no limit is declared, one that it has is a LimitRange's."""
     is_limited = wanted.limit is None or present.limit == wanted.limit
     return is_limited and present.request == wanted.request
 
