@@ -37,6 +37,7 @@ class MemoryCluster:
         """`now` is what objects are told to be created at."""
         self._now = now
         self.calls: list[Call] = []
+        self.rehearsed: list[Json] = []
         self.watchers: list[Callable[[str, str, Json], None]] = []
         self._objects: dict[tuple[str, str, str], Json] = {}
         self._refusals: dict[tuple[str, str], list[Exception]] = defaultdict(list)
@@ -149,6 +150,7 @@ class MemoryCluster:
 
     async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
         """Answer as to the creation of an object."""
+        self.rehearsed.append(copy.deepcopy(dict(body)))
         self._answer("rehearse", resource)
 
     async def replace(self, resource: Resource, body: Mapping[str, Any]) -> Json:

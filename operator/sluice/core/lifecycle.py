@@ -226,7 +226,7 @@ def _with_driver(
 ) -> Verdict:
     record, change = _with_change(job, record, driver)
     record = _with_staffing(job, record, driver, seen, now)
-    resize = resizing.followed(record.resize, job, change, driver, seen.executors, now=now)
+    resize = resizing.followed(record.resize, job, change, driver, seen, now=now)
     record = replace(record, resize=resize)
     due = restarting.due(job, record, driver, seen, now)
     # A job that never ran has nothing that a restart would interrupt.

@@ -2,7 +2,8 @@
 
 Spark fixes the CPU of its executors' pods when the driver starts, so each pod that comes later has the old share again
 and is resized, too: what is compared is always the pod as it is with the spec. Of a driver whose executors were never
-resized no pod is touched, whatever others have made of it.
+resized no pod is touched, whatever others have made of it. A driver without executors, because pods with the old share
+find no room or are refused, would never have any.
 
     another share is declared -> resized -> the pod says that its node has no room -> restart
                                     |          (at once, or when it might have room and had none for `PATIENCE`)
@@ -15,7 +16,7 @@ from datetime import datetime, timedelta
 
 from sluice.core.application import StreamJob
 from sluice.core.changes import CPU_FIELDS, Change, ChangeClass
-from sluice.core.observations import DriverPod, ExecutorPod
+from sluice.core.observations import DriverPod, ExecutorPod, Observed
 from sluice.core.quantities import CpuShare
 
 PATIENCE = timedelta(minutes=1)
@@ -39,7 +40,7 @@ def followed(
     job: StreamJob,
     change: Change,
     driver: DriverPod,
-    executors: Iterable[ExecutorPod],
+    seen: Observed,
     *,
     now: datetime,
 ) -> Resize | None:
@@ -47,7 +48,8 @@ def followed(
     resize = _wished(before, job, change, driver)
     if resize is None or resize.refusal:
         return resize
-    return replace(resize, refusal=_refusal(resize.share, executors, now))
+    stuck = "" if CPU_FIELDS.isdisjoint(change.fields) else _lack_of_any(seen)
+    return replace(resize, refusal=stuck or _refusal(resize.share, seen.executors, now))
 
 
 def lacking(resize: Resize, executors: Iterable[ExecutorPod]) -> list[ExecutorPod]:
@@ -82,6 +84,19 @@ def _has(present: CpuShare, wanted: CpuShare) -> bool:
 def _share_of(job: StreamJob) -> CpuShare:
     shape = job.application.executor
     return CpuShare(request=shape.cpu_request, limit=shape.cpu_limit)
+
+
+def _lack_of_any(seen: Observed) -> str:
+    """Why there is no executor that could be resized; with some, a restart might help nobody."""
+    if seen.executors_running:
+        return ""
+    if seen.refused is not None:
+        return f"with what they had before, the cluster refuses them: {seen.refused.message.rstrip('.')}"
+    for one in seen.waiting:
+        if one.lacks_node and one.obstacle is not None and not one.ordered_node:
+            reason, message = one.obstacle
+            return f"with what it had before, the pod {one.name} has no node: {reason}: {message.rstrip('.')}"
+    return ""
 
 
 def _refusal(share: CpuShare, executors: Iterable[ExecutorPod], now: datetime) -> str:

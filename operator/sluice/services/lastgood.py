@@ -81,6 +81,14 @@ class LastGood:
             return replace(record, proving=Proving()), declared
         return record, self._read(key, changes.restored(declared.document, good))
 
+    def as_started(self, job: StreamJob) -> StreamJob:
+        """The job that the present driver was made from: its next executors begin with that, whatever changed live."""
+        driver = self._fleet.driver(job.key)
+        if driver is None or driver.document is None or driver.document == job.document:
+            return job
+        started = self._read(job.key, driver.document)
+        return started if isinstance(started, StreamJob) else job
+
     async def keep(self, job: StreamJob, *, is_first: bool) -> bool:
         """Write the spec of a job that works; whether the cluster has taken it."""
         now = asyncio.get_running_loop().time()

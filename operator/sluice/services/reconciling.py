@@ -144,7 +144,7 @@ class Reconciler:
         record, job = self._good.in_force(key, record)
         if isinstance(job, InvalidSpec):
             return await self._report_invalid(resource, record, seen, job, self._clock.now())
-        refused, refused_again = await self._admission.ask(job, seen)
+        refused, refused_again = await self._admission.ask(self._good.as_started(job), seen)
         seen, now = replace(seen, refused=refused), self._clock.now()
         if self._paused_by is not None:
             job = replace(job, paused_by=self._paused_by)

@@ -10,7 +10,7 @@ from sluice.core import resizing
 from sluice.core.application import StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition
-from sluice.core.observations import ExecutorPod, Observed
+from sluice.core.observations import ExecutorPod, Observed, Refusal, WaitingExecutor
 from sluice.core.quantities import CpuShare, Millicores, cpu
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause
@@ -137,6 +137,39 @@ def test_a_limit_is_taken_away_by_a_restart() -> None:
     assert isinstance(verdict.step, StopDriver)
     assert verdict.record.stopping is not None
     assert "limit of a container that runs cannot be taken away" in verdict.record.stopping
+
+
+LACKS_CPU = WaitingExecutor(
+    name="exec-1",
+    uid="pod-9",
+    created=NOW,
+    obstacle=("Unschedulable", "0/2 nodes are available: 2 Insufficient cpu."),
+    lacks_node=True,
+)
+REFUSED = Refusal(message="exceeded quota: requests.cpu", since=NOW)
+
+
+@pytest.mark.parametrize(
+    ("lack", "told"),
+    [({"waiting": (LACKS_CPU,)}, "2 Insufficient cpu"), ({"refused": REFUSED}, "exceeded quota")],
+    ids=["no room", "refused"],
+)
+def test_where_no_executor_comes_with_the_old_share_a_new_driver_asks_for_the_new_one(
+    lack: dict[str, Any], told: str
+) -> None:
+    less, none = (
+        declared(cpuRequest="100m"),
+        replace(with_pods(of=declared(cpuRequest="4")), **lack),
+    )
+    verdict = look(less, RAN, none)
+    assert isinstance(verdict.step, StopDriver)
+    assert verdict.record.stopping is not None
+    assert told in verdict.record.stopping
+    some = replace(none, executors=(pod(2, share("100m")),), executors_running=1)
+    assert isinstance(look(less, RAN, some).step, Wait)
+    assert isinstance(look(declared(cpuRequest="4"), RAN, none).step, Wait)
+    ordered = replace(LACKS_CPU, ordered_node="pod triggered scale-up")
+    assert isinstance(look(less, RAN, replace(none, refused=None, waiting=(ordered,))).step, Wait)
 
 
 def test_a_limit_that_was_given_live_is_taken_away_by_a_restart_too() -> None:

@@ -13,10 +13,14 @@ from sluice.errors import (
     SluiceError,
 )
 from sluice.ports import PODS, Json
+from sluice.services.admission import SOON
 from tests.support import pods
+from tests.support.jobs import report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
+from tests.unit.services.test_admission import FULL
 from tests.unit.services.test_reconciling import started
+from tests.unit.services.test_staffing import lives
 
 FIRST, SECOND, THIRD = (f"clicks-1-exec-{number}" for number in (1, 2, 3))
 
@@ -131,3 +135,25 @@ async def test_a_cluster_that_does_not_answer_refuses_nothing() -> None:
             await changed(here, cpuLimit="3")
         await look(here)
         assert cpu(here, FIRST) == ("1", "3")
+
+
+@in_virtual_time
+async def test_what_is_refused_with_the_former_share_leads_to_a_driver_that_asks_for_the_new_one() -> (
+    None
+):
+    """The cluster is asked for what the driver asks it for, not for what is declared by now."""
+    async with world() as here:
+        here.cluster.refuse("rehearse", PODS, *[FULL] * 9)
+        await here.declare(application=application(cpuRequest="4"))
+        here.runs()
+        await here.look()
+        await here.answers(report())
+        await changed(here, cpuRequest="1")
+        await lives(here, SOON.total_seconds())
+        asked = {
+            pod["spec"]["containers"][0]["resources"]["requests"]["cpu"]
+            for pod in here.cluster.rehearsed
+        }
+        assert asked == {"4"}
+        assert here.cluster.writes[-1] == "delete pods/clicks-driver"
+        assert "exceeded quota" in here.cluster.status()["stopping"]
