@@ -15,14 +15,12 @@ from sluice.api.base import Model, Rule
 from sluice.api.v1alpha1 import streamjob, streamprofile
 from sluice.api.v1alpha1.streamjob import StreamJob
 from sluice.api.v1alpha1.streamprofile import StreamProfile
+from sluice.core.conditions import LONGEST_TEXT
 
 GROUP = "sluice.dev"
 VERSION = "v1alpha1"
 
 Json = dict[str, Any]
-
-# Bounds for the cost estimate of rules: the API server refuses rules over texts and lists without a limit.
-_UNBOUNDED_TEXT = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +249,7 @@ def _bound(node: Json) -> None:
     if "const" in node:
         node["enum"] = [node.pop("const")]
     if node.get("type") == "string" and "enum" not in node:
-        node.setdefault("maxLength", _UNBOUNDED_TEXT)
+        node.setdefault("maxLength", LONGEST_TEXT)
 
 
 def _validations(rules: tuple[Rule, ...]) -> list[Json]:

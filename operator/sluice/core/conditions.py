@@ -5,6 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+LONGEST_TEXT = 4096
+"""The characters of a text in a spec or a status, where nothing else is said: without a bound, the API server would
+refuse the rules over them by their estimated cost.
+"""
+
 
 class Status(StrEnum):
     """Whether a condition holds."""

@@ -16,7 +16,7 @@ from sluice.core.record import Failure, Phase, Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.manifests import attainment, decisions, names, proving, resizing, staffing
 from sluice.manifests.moments import moment_text, read_moment
-from sluice.manifests.omitting import without_empty
+from sluice.manifests.omitting import acceptable
 from sluice.manifests.profiling import outlook
 
 Json = dict[str, Any]
@@ -49,12 +49,12 @@ def status_of(job: StreamJob, record: Record, phase: Phase, seen: Observed, now:
             "lag": _lag_text(queries),
         },
     }
-    return without_empty(told)
+    return acceptable(told)
 
 
 def remembered(key: JobKey, generation: int, record: Record, phase: Phase) -> Json:
     """The part of the status that the operator reads back."""
-    return without_empty(
+    return acceptable(
         {
             "observedGeneration": generation,
             "phase": str(phase),
@@ -201,7 +201,7 @@ def _recoveries(recoveries: Recoveries) -> Json:
 
 def _recovery(recovery: Recovery) -> Json:
     told = {name: recovery.seconds(getattr(recovery, moment)) for name, moment in _STAGES.items()}
-    return without_empty(
+    return acceptable(
         {
             "cause": str(recovery.cause),
             "incarnation": recovery.incarnation,

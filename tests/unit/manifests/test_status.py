@@ -11,13 +11,13 @@ from sluice.api.v1alpha1.streamjob import StreamJobStatus
 from sluice.core.application import JobKey
 from sluice.core.changes import NO_CHANGE, Change, ChangeClass
 from sluice.core.chosen import Chosen, Decided
-from sluice.core.conditions import Claim, Condition, Status
+from sluice.core.conditions import LONGEST_TEXT, Claim, Condition, Status
 from sluice.core.deciding.decision import Decision, Veto
 from sluice.core.drilling.records import Answer
 from sluice.core.measurement import Attained
 from sluice.core.modelling.rescaling import Path
 from sluice.core.objectives.budget import Budget
-from sluice.core.observations import Observed, ProfilingOutlook
+from sluice.core.observations import Observed, ProfilingOutlook, WaitingExecutor
 from sluice.core.proving import Good, Proving, Rollback, Trial
 from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Failure, Phase, Record
@@ -324,3 +324,21 @@ def test_a_moment_that_somebody_has_written_is_one_or_none(moment: str) -> None:
 def test_a_condition_that_is_neither_true_nor_false_nor_unknown_is_left_out() -> None:
     wrong = {"type": "Ready", "status": "Perhaps", "reason": "Edited"}
     assert read_record({"conditions": [wrong]}).conditions == ()
+
+
+def test_a_page_that_a_kubelet_passes_on_keeps_nothing_else_from_being_told() -> None:
+    """A registry behind a login answers with one; the schema refuses a whole status for one text that is too long."""
+    page = "error parsing HTTP 403 response body: " + "<div>" * LONGEST_TEXT
+    waiting = WaitingExecutor(name="e-1", uid="u-1", created=NOW, obstacle=("ErrImagePull", page))
+    failure = Failure(incarnation=1, generation=1, reason="CannotStart", message=page, at=NOW)
+    claim = Claim(type=Condition.READY, status=Status.FALSE, reason="ErrImagePull", message=page)
+    record = Record(last_failure=failure, conditions=(claim,))
+    told = status_of(job(), record, Phase.PENDING, Observed(waiting=(waiting,)), NOW)
+    for text in (
+        told["executors"]["fault"],
+        told["failures"]["message"],
+        told["conditions"][0]["message"],
+    ):
+        assert len(text) == LONGEST_TEXT
+        assert "error parsing HTTP 403" in text
+        assert text.endswith("...")

@@ -22,7 +22,7 @@ from sluice.core.profiling.records import (
 from sluice.core.quantities import format_count, format_duration
 from sluice.errors import InvalidSpec
 from sluice.manifests.moments import moment_text, read_moment
-from sluice.manifests.omitting import without_empty
+from sluice.manifests.omitting import acceptable
 
 Json = dict[str, Any]
 
@@ -54,7 +54,7 @@ def status_of(
         },
         "conditions": _conditions(claims, profile.generation, before, now),
     }
-    return without_empty(told)
+    return acceptable(told)
 
 
 def invalid(generation: int, error: InvalidSpec, before: Mapping[str, Any], now: datetime) -> Json:
@@ -166,7 +166,7 @@ def _key(key: Key | None) -> Json | None:
         "configuration": key.configuration,
         "from": str(key.start),
     }
-    return without_empty(told)
+    return acceptable(told)
 
 
 def _read_key(told: Mapping[str, Any]) -> Key:
@@ -190,7 +190,7 @@ def _planned(plan: Plan | None) -> Json | None:
 
 def _copy(copy: Copy) -> Json:
     problem = copy.problem
-    return without_empty(
+    return acceptable(
         {
             "namespace": copy.namespace,
             "executors": copy.executors,
