@@ -272,6 +272,8 @@ def _on_trial(
     """The driver has the present spec, which it may prove, or which may keep it or its executors from starting."""
     if has_worked(seen.report):
         record = replace(record, proving=record.proving.worked(job))
+    if seen.report is not None and seen.report.registered:
+        record = replace(record, proving=record.proving.staffed())
     due = record.proving.due(job)
     hindrance = failures.hindrance(job, driver, seen, now)
     if due is None or hindrance is None:
@@ -293,7 +295,7 @@ def _running(
     if losing is not None:
         return _failed(job, record, driver, losing, "its executors fail one after the other", now)
     if driver.started is not None and now - driver.started >= job.restart.reset_after:
-        record = replace(record, failures=0)
+        record = replace(record, failures=0, proving=record.proving.forgiven())
     phase = _phase_of(driver, report)
     wanted = wanted_executors(job, record.chosen)
     if report is not None and _has_other_executors(report, wanted):

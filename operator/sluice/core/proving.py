@@ -2,13 +2,15 @@
 
     a driver of another spec starts ----------------> its trial begins
     each of its queries goes on, a batch is committed -> it is the good one from now on
-    two of its drivers ended unasked, or its pod could
-    not start for spec.restart.rollbackAfter -------> the next driver has the good spec, once for each generation
+    two of its drivers ended unasked in a row, or for
+    spec.restart.rollbackAfter its pod could not start,
+    or had no executor -----------------------------> the next driver has the good spec, once for each generation
     a person asks for another try of it ------------> the next driver has it, and its trial begins anew
 
 Specs are told apart by the fingerprint of what needs a restart. What the good one says is kept elsewhere; here is
 only what of it must be known to decide. A moved checkpoint is never moved back: that would be a migration, unasked.
-Nor is a spec tried again unasked: nobody here can see that the image is there by now, or the quota.
+Nor is a spec tried again unasked: nobody here can see that the image is there by now, or the quota. Once a driver of it
+has had an executor, what keeps the next one from it for a while is not the spec's fault: a node that is lost, a quota.
 """
 
 from dataclasses import dataclass, replace
@@ -32,11 +34,15 @@ class Good:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A spec that has been started and has not worked yet; `failures` counts its drivers that ended unasked."""
+    """A spec that has been started and has not worked yet.
+
+    `failures` counts its drivers that ended unasked in a row, `is_staffed` tells that one has had an executor.
+    """
 
     generation: int
     since: datetime
     failures: int = 0
+    is_staffed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +102,18 @@ class Proving:
         """The cluster could not make that driver: its spec has not been tried yet."""
         return self if self.trial is None else replace(self, trial=replace(self.trial, since=now))
 
+    def staffed(self) -> "Proving":
+        """The driver has an executor."""
+        if self.trial is None or self.trial.is_staffed:
+            return self
+        return replace(self, trial=replace(self.trial, is_staffed=True))
+
+    def forgiven(self) -> "Proving":
+        """The driver has run for so long that former failures count no more."""
+        if self.trial is None or not self.trial.failures:
+            return self
+        return replace(self, trial=replace(self.trial, failures=0))
+
     def worked(self, job: StreamJob) -> "Proving":
         """A driver of this spec has committed."""
         if self.is_rolled_back(job.generation):
@@ -121,8 +139,8 @@ class Proving:
         return self._given_up(job, rollback) if due is not None and due <= now else self
 
     def due(self, job: StreamJob) -> datetime | None:
-        """When a driver that cannot start is given up; None if there is nothing to go back to."""
-        if self.trial is None or self.trial.generation != job.generation:
+        """When a driver that cannot start is given up; None if there is no reason, or nothing to go back to."""
+        if self.trial is None or self.trial.generation != job.generation or self.trial.is_staffed:
             return None
         return self.trial.since + job.restart.rollback_after if self._may_go_back(job) else None
 

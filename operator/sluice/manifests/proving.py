@@ -29,6 +29,7 @@ def told(proving: Proving) -> Json:
             "generation": trial.generation,
             "since": moment_text(trial.since),
             "failures": trial.failures,
+            "staffed": trial.is_staffed or None,
         },
         "rollback": rollback
         and {
@@ -65,7 +66,10 @@ def _trial(told: Mapping[str, Any]) -> Trial | None:
     if since is None:
         return None
     return Trial(
-        generation=told.get("generation", 0), since=since, failures=told.get("failures", 0)
+        generation=told.get("generation", 0),
+        since=since,
+        failures=told.get("failures", 0),
+        is_staffed=told.get("staffed", False),
     )
 
 

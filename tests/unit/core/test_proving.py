@@ -251,17 +251,19 @@ def test_a_spec_whose_executors_are_refused_is_given_up_at_the_deadline() -> Non
     assert "exceeded quota: tight" in verdict.record.proving.rollback.why
 
 
+NO_NODE = WaitingExecutor(
+    name="clicks-2-exec-1",
+    uid="u",
+    created=NOW,
+    obstacle=("Unschedulable", "0/2 nodes are available: 2 Insufficient memory."),
+    lacks_node=True,
+)
+
+
 def test_a_spec_whose_executors_wait_for_a_node_is_given_up_when_none_can_be_coming() -> None:
     of = changed(restart={"rollbackAfter": "2m"})
-    executor = WaitingExecutor(
-        name="clicks-2-exec-1",
-        uid="u",
-        created=NOW,
-        obstacle=("Unschedulable", "0/2 nodes are available: 2 Insufficient memory."),
-        lacks_node=True,
-    )
-    record, awaiting = started(of, RAN), replace(executor, ordered_node="pod triggered scale-up")
-    assert isinstance(without_executors(of, record, 121, waiting=(executor,)).step, StopDriver)
+    record, awaiting = started(of, RAN), replace(NO_NODE, ordered_node="pod triggered scale-up")
+    assert isinstance(without_executors(of, record, 121, waiting=(NO_NODE,)).step, StopDriver)
     for seconds, is_over in ((121, False), (899, False), (900, True)):
         verdict = without_executors(of, record, seconds, waiting=(awaiting,))
         assert isinstance(verdict.step, StopDriver) is is_over
@@ -271,6 +273,35 @@ def test_a_spec_of_which_one_executor_stays_is_not_given_up() -> None:
     of = changed(restart={"rollbackAfter": "2m"})
     verdict = without_executors(of, started(of, RAN), 121, registered=1, lost=lost(120))
     assert not isinstance(verdict.step, StopDriver)
+
+
+def test_a_spec_whose_driver_had_an_executor_is_not_given_up_for_what_keeps_the_next_one_away() -> (
+    None
+):
+    """A first batch of a backlog takes longer than the deadline; a node that is lost meanwhile is no fault of its."""
+    of = changed(restart={"rollbackAfter": "2m"})
+    staffed = without_executors(of, started(of, RAN), 60, registered=2).record
+    bereft = without_executors(of, staffed, 200, waiting=(NO_NODE,))
+    assert not isinstance(bereft.step, StopDriver)
+    gone = failures.refused(of, bereft.record, "exceeded quota: pods", NOW + timedelta(seconds=220))
+    assert gone.proving.rollback is None
+    assert hindered(of, gone, 240).record.proving.rollback is None
+    never = without_executors(of, started(of, RAN), 200, waiting=(NO_NODE,))
+    assert never.record.proving.rollback is not None
+
+
+def test_failures_count_towards_giving_up_only_in_a_row() -> None:
+    of = changed()
+    for hours, is_over in ((0.1, True), (200, False)):
+        record = after_failures(of, 1)
+        record = started(of, record, after=3600)
+        long = 3600 + 3600 * hours
+        seen = Observed(
+            driver=driver(of, incarnation=record.incarnation, started=NOW + timedelta(hours=1)),
+            report=report(query(batch_id=None, committed_at=None), incarnation=record.incarnation),
+        )
+        record = look(of, record, seen, after=long).record
+        assert (failed(of, record, after=long + 60).proving.rollback is not None) is is_over
 
 
 def test_while_executors_are_lost_the_driver_is_told_another_number_as_ever() -> None:

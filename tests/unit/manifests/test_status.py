@@ -292,7 +292,7 @@ def test_times_are_told_in_utc() -> None:
 def test_what_is_known_of_specs_reads_back_and_a_rollback_to_nothing_does_not() -> None:
     known = Proving(
         good=Good(generation=4, fingerprint="f", checkpoint="claim://shop/checkpoints/clicks"),
-        trial=Trial(generation=6, since=NOW, failures=1),
+        trial=Trial(generation=6, since=NOW, failures=1, is_staffed=True),
         rollback=Rollback(generation=5, why="it failed", incarnation=7, fingerprint="g"),
     )
     told = remembered(KEY, 6, Record(proving=known), Phase.RUNNING)

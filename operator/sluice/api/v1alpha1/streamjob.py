@@ -168,7 +168,8 @@ class TrialStatus(Model):
 
     generation: int = Field(description="Its generation.")
     since: str = Field(description="When its first driver was started.")
-    failures: int = Field(0, description="Drivers of it that ended unasked.")
+    failures: int = Field(0, description="Drivers of it that ended unasked, in a row.")
+    staffed: bool | None = Field(None, description="Whether one of them has had an executor.")
 
 
 class RollbackStatus(Model):
