@@ -212,6 +212,7 @@ async def test_the_end_of_a_query_is_read_where_an_agent_tells_it() -> None:
         changed(queries=None),
         changed(queries=[7]),
         changed(queries=[{"id": "q", "active": True, "backlogSeconds": "long"}]),
+        changed(queries=[{"id": "q", "active": True, "backlogSeconds": 1e15}]),
         changed(queries=[{"id": "q", "active": True, "batches": [{"id": 7}]}]),
         changed(queries=[{"id": "q", "active": True, "batches": [{"id": 7, "startedAt": ""}]}]),
         changed(queries=[{"id": "q", "active": True, "lastBatch": {"committedAt": "yesterday"}}]),
@@ -231,11 +232,12 @@ async def test_a_state_that_is_none_is_no_report(state: object) -> None:
         (Answer(500, "boom"), "500: boom"),
         (Answer(302, "elsewhere", {"Location": "/login"}), "302: elsewhere"),
         (Answer(200, "<html>"), "JSONDecodeError"),
+        (Answer(200, '{"version": 1, "backlogRows": NaN}'), "ValueError: NaN is no number"),
         (Answer(200, " " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
         (Answer(200, after=1.5), "no answer in time$"),
         (CUT_OFF, "ServerDisconnectedError|ClientOSError"),
     ],
-    ids=["login", "failure", "redirection", "a page", "too large", "slow", "cut off"],
+    ids=["login", "failure", "redirection", "a page", "no number", "too large", "slow", "cut off"],
 )
 async def test_an_agent_that_gives_no_answer_is_unavailable_and_it_is_said_why(
     answer: Answer, says: str

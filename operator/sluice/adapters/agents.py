@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from aiohttp import (
     ClientResponse,
@@ -67,7 +67,7 @@ class HttpAgents:
         state = await self._call("GET", address, "/v1/state", token)
         try:
             return parse_state(state, self._clock.now())
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise AgentUnavailable(f"the agent's state is not understood: {error!r}") from error
 
     async def set_executors(self, address: str, token: str, target: int) -> None:
@@ -106,7 +106,7 @@ class HttpAgents:
             if not is_success(answer.status):
                 text = content[:300].decode(errors="replace")
                 raise AgentUnavailable(f"{method} {path}: {answer.status}: {text}")
-            answered: Json = json.loads(content)
+            answered: Json = json.loads(content, parse_constant=_no_number)
         except NO_ANSWER as error:
             raise AgentUnavailable(f"{method} {path}: {why(error)}") from error
         return answered
@@ -116,6 +116,11 @@ def agent_url(address: str, port: int, path: str) -> str:
     """Where an agent answers, by the address of its pod."""
     host = f"[{address}]" if ":" in address else address
     return f"http://{host}:{port}{path}"
+
+
+def _no_number(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which JSON does not know and Python reads."""
+    raise ValueError(f"{name} is no number")
 
 
 async def _bounded(answer: ClientResponse) -> bytes:

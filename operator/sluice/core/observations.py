@@ -19,6 +19,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LOST_AFTER = timedelta(seconds=30)
 """A pod that is not gone so long after its grace period has no kubelet that would end it."""
 
+LOST_IN_A_ROW = timedelta(minutes=30)
+"""Executors that end so long after each other have reasons of their own."""
+
 NODE_DEADLINE = timedelta(minutes=15)
 """A node that is added is there by then, as cluster-autoscaler's `max-node-provision-time` has it by default."""
 
@@ -141,13 +144,19 @@ def awaits_node(pod: DriverPod | WaitingExecutor, now: datetime) -> bool:
 class LostExecutor:
     """An executor pod that has ended although nobody had asked it to, and the driver that it worked for.
 
-    `so_far` of that driver's have ended like this, with this one: as many as this operator has seen.
+    `so_far` of that driver's have ended like this in a row, with this one: as many as this operator has seen.
     """
 
     name: str
     driver_uid: str
     ended: Termination
     so_far: int = 1
+
+    def follows(self, other: "LostExecutor") -> bool:
+        """Whether both were lost of one driver, soon after each other."""
+        one, two = self.ended.at, other.ended.at
+        is_soon = one is None or two is None or one - two < LOST_IN_A_ROW
+        return self.driver_uid == other.driver_uid and is_soon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

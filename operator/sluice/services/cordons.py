@@ -13,13 +13,16 @@ from datetime import datetime
 
 from sluice.core.application import JobKey
 from sluice.errors import SluiceError
-from sluice.ports import NODES, Clock, Cluster
+from sluice.ports import NODES, Clock, Cluster, Json
 from sluice.services.fleet import Fleet
 
 log = logging.getLogger(__name__)
 
 EVERY = 10.0
 """Seconds between two questions."""
+
+_OF_CORDONS = "node.kubernetes.io/unschedulable"
+"""The taint that Kubernetes gives to a node that somebody has cordoned."""
 
 _OF_REMOVAL = (
     "karpenter.sh/disrupted",
@@ -33,7 +36,7 @@ disruptions would hold it for ever.
 
 @dataclass(frozen=True, slots=True)
 class _Emptying:
-    """When it was first seen that a node is to be emptied, and by what."""
+    """Since when a node is to be emptied, as its taint tells or it was first seen, and by what."""
 
     since: datetime
     why: str
@@ -83,28 +86,35 @@ class Cordons:
         if not self._asks:
             return
         try:
-            found = {name: why async for name, why in self._to_be_emptied()}
+            found = {name: emptying async for name, emptying in self._to_be_emptied()}
         except SluiceError as error:
             if not self._is_told:
                 log.warning("cannot see which nodes are cordoned; no job is moved: %s", error)
             self.are_known, self._is_told = False, True
             return
         self.are_known, self._is_told = True, False
-        before, now = self._emptying, self._clock.now()
-        self._emptying = {
-            node: before.get(node, _Emptying(since=now, why=why)) for node, why in found.items()
-        }
+        before = self._emptying
+        self._emptying = {node: before.get(node, emptying) for node, emptying in found.items()}
         for key in self._fleet.on_nodes(found.keys() - before.keys()):
             self._told(key)
 
-    async def _to_be_emptied(self) -> AsyncIterator[tuple[str, str]]:
+    async def _to_be_emptied(self) -> AsyncIterator[tuple[str, _Emptying]]:
         cordoned = set()
         async for node in self._cluster.each(NODES, None, fields="spec.unschedulable=true"):
             cordoned.add(node["metadata"]["name"])
-            yield node["metadata"]["name"], "is cordoned"
+            taints = node["spec"].get("taints", ())
+            taint: Json = next((one for one in taints if one["key"] == _OF_CORDONS), {})
+            yield node["metadata"]["name"], self._since(taint, "is cordoned")
         # Known ones too, although all have left: who tolerates the taint and comes again must not be moved again.
         for name in sorted((self._fleet.nodes() | self._emptying.keys()) - cordoned):
             async for node in self._cluster.each(NODES, None, fields=f"metadata.name={name}"):
                 for taint in node["spec"].get("taints", ()):
                     if taint["key"] in _OF_REMOVAL:
-                        yield name, f"is being removed, as its taint {taint['key']} says"
+                        why = f"is being removed, as its taint {taint['key']} says"
+                        yield name, self._since(taint, why)
+
+    def _since(self, taint: Json, why: str) -> _Emptying:
+        added = taint.get("timeAdded")
+        return _Emptying(
+            since=datetime.fromisoformat(added) if added else self._clock.now(), why=why
+        )

@@ -181,19 +181,16 @@ class Fleet:
         self._versions.lose(pod["metadata"])
         name = pod["metadata"]["name"]
         _note(self._unplaced, key, name, None)
-        if reading.role_of(pod) != names.DRIVER:
+        if reading.role_of(pod) == names.DRIVER:
+            self._lose_driver(key, pod)
+        else:
             was_there = self._had_executor(key, name)
             _note(self._executors, key, name, None)
             _note(self._waiting, key, name, None)
             self._note_loss(key, pod, was_there=was_there)
-            return key
-        if "status" in pod:
-            # The last that a watch tells of a pod may be the first that we see of its end.
-            self._note_end(key, reading.driver_pod(pod, None))
-        known = self._drivers.get(key)
-        if known is not None and known.uid == pod["metadata"]["uid"]:
-            del self._drivers[key]
-            self._forget_orphan(key, known)
+        if key not in self._jobs and key not in self._drivers:
+            self._ended.pop(key, None)
+            self._lost.pop(key, None)
         return key
 
     def claim(self, job: StreamJob, record: Record) -> JobKey | None:
@@ -272,6 +269,15 @@ class Fleet:
         if job is None or job["metadata"]["uid"] != driver.owner_uid:
             self._adopt_orphan(key, driver)
 
+    def _lose_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
+        if "status" in pod:
+            # The last that a watch tells of a pod may be the first that we see of its end.
+            self._note_end(key, reading.driver_pod(pod, None))
+        known = self._drivers.get(key)
+        if known is not None and known.uid == pod["metadata"]["uid"]:
+            del self._drivers[key]
+            self._forget_orphan(key, known)
+
     def _note_end(self, key: JobKey, driver: DriverPod) -> None:
         if driver.is_proven_dead:
             self._ended[key] = (driver.owner_uid, driver.incarnation)
@@ -284,7 +290,7 @@ class Fleet:
         lost, before = reading.lost_executor(executor), self._lost.get(key)
         if lost is None:
             return
-        if before is not None and before.driver_uid == lost.driver_uid:
+        if before is not None and lost.follows(before):
             lost = replace(lost, so_far=before.so_far + was_there)
         self._lost[key] = lost
 
@@ -296,7 +302,7 @@ class Fleet:
         self.claims.put(
             Claimant(
                 key=key,
-                uid=driver.owner_uid,
+                uid=_claims_as(driver),
                 location=place.location(key.namespace),
                 has_started=True,
                 created=driver.created,
@@ -311,7 +317,12 @@ class Fleet:
     def _forget_orphan(self, key: JobKey, driver: DriverPod) -> None:
         job = self._jobs.get(key)
         if job is None or job["metadata"]["uid"] != driver.owner_uid:
-            self.claims.remove(driver.owner_uid)
+            self.claims.remove(_claims_as(driver))
+
+
+def _claims_as(driver: DriverPod) -> str:
+    """Whose claim an orphan holds: its job's, or its own where somebody has taken its owner away."""
+    return driver.owner_uid or driver.uid
 
 
 def _note(known: dict[JobKey, dict[str, Told]], key: JobKey, pod: str, told: Told | None) -> None:

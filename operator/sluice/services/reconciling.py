@@ -139,7 +139,7 @@ class Reconciler:
         if await self._good.fetch(key, record):
             return 0.0
         again = await self._pod_events.hear(key)
-        seen = self._look(key)
+        seen = self._look(key, resource["metadata"]["uid"])
         declared = self._fleet.declared(key)
         record, job = self._good.in_force(key, record)
         if isinstance(job, InvalidSpec):
@@ -184,7 +184,7 @@ class Reconciler:
             return record
         return read_record(resource.get("status") or {})
 
-    def _look(self, key: JobKey) -> Observed:
+    def _look(self, key: JobKey, uid: str) -> Observed:
         driver = self._fleet.driver(key)
         seen = Observed(
             driver=driver,
@@ -200,7 +200,8 @@ class Reconciler:
             ended=self._fleet.ended(key),
             profiling=self._profiling(key),
         )
-        if driver is None or not driver.is_up:
+        if driver is None or not driver.is_up or driver.owner_uid != uid:
+            # What the driver of a deleted job of this name has done is none of this one's progress.
             return seen
         report, silence = self._poller.report(key, driver)
         why_leave = self._cordons.why_leave(driver.node, driver.created)

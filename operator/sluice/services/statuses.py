@@ -51,7 +51,7 @@ class Statuses:
         now = asyncio.get_running_loop().time()
         calm, whole = _digest(_without_numbers(status)), _digest((uid, status))
         before = self._written.get(key)
-        if before is not None and not must_be_seen:
+        if before is not None and not must_be_seen and self._is_there(key):
             if whole == before[1]:
                 return None
             due = before[2] + SHORTEST_PAUSE
@@ -66,6 +66,11 @@ class Statuses:
     async def announce(self, key: JobKey, uid: str, item: News) -> None:
         """Log news of a job, and post an Event."""
         await announce(self._cluster, self._clock, "StreamJob", key, uid, item)
+
+    def _is_there(self, key: JobKey) -> bool:
+        """Whether the job still has a status of ours: somebody may have emptied it."""
+        known = self._fleet.job(key)
+        return known is not None and "conditions" in known.get("status", {})
 
     def _version(self, key: JobKey) -> str | None:
         known = self._fleet.job(key)

@@ -158,6 +158,21 @@ async def test_a_driver_that_was_put_on_a_cordoned_node_afterwards_is_left_there
 
 
 @in_virtual_time
+async def test_an_operator_that_starts_anew_leaves_there_what_came_after_the_taint() -> None:
+    """Its own clock tells when it looked, the taint tells since when nothing is to come there."""
+    added, later = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
+    for key, is_cordoned in (("node.kubernetes.io/unschedulable", True), (OF_REMOVAL, False)):
+        async with world() as here:
+            taint = {"key": key, "effect": "NoSchedule", "timeAdded": added.isoformat()}
+            spec = {"taints": [taint], **({"unschedulable": True} if is_cordoned else {})}
+            executor(here, 1, "node-1")
+            here.cluster.put(NODES, {"metadata": {"name": "node-1"}, "spec": spec})
+            await here.cordons.ask()
+            assert here.cordons.why_leave("node-1", added)
+            assert not here.cordons.why_leave("node-1", later)
+
+
+@in_virtual_time
 async def test_a_node_that_is_uncordoned_concerns_nobody_any_more() -> None:
     async with world() as here:
         node(here.cluster)

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -228,6 +228,36 @@ def test_a_deleted_jobs_driver_holds_the_checkpoint_until_it_is_gone(
     assert holder(fleet, "second") is None
 
 
+def test_drivers_of_which_somebody_took_the_owner_away_hold_each_its_own_checkpoint() -> None:
+    """`kubectl delete --cascade=orphan`, of two jobs."""
+    fleet, pods_of, places = Fleet(), {}, {"first": SHARED, "other": {"claim": "elsewhere"}}
+    for name, place in places.items():
+        pod = driver_pod(name, uid=f"pod-of-{name}", checkpoint=place)
+        del pod["metadata"]["ownerReferences"]
+        fleet.see_job(resource(name, checkpoint=place))
+        fleet.see_pod(pod)
+        fleet.lose_job(resource(name, checkpoint=place))
+        pods_of[name] = pod
+    assert holder(fleet, "second") == JobKey("shop", "first")
+    fleet.lose_pod(pods_of["other"])
+    assert holder(fleet, "second") == JobKey("shop", "first")
+    fleet.lose_pod(pods_of["first"])
+    assert holder(fleet, "second") is None
+
+
+def test_of_jobs_that_are_gone_with_their_pods_nothing_is_kept() -> None:
+    fleet = Fleet()
+    empty = {name: copy.copy(part) for name, part in vars(fleet).items() if isinstance(part, dict)}
+    fleet.see_job(resource())
+    fleet.see_pod(driver_pod())
+    fleet.see_pod(ended_executor(1))
+    fleet.lose_job(resource())
+    fleet.see_pod(pods.failed(driver_pod(), exit_code=143))
+    fleet.lose_pod(pods.failed(driver_pod(), exit_code=143))
+    fleet.lose_pod(ended_executor(1))
+    assert {name: vars(fleet)[name] for name in empty} == empty
+
+
 def test_a_job_that_goes_without_a_driver_leaves_its_checkpoint_at_once() -> None:
     fleet = Fleet()
     fleet.see_job(resource("first", checkpoint=SHARED))
@@ -268,9 +298,11 @@ def test_a_pod_that_only_wears_the_labels_of_a_driver_does_not_take_its_place() 
     assert seen.uid == "real"
 
 
-def ended_executor(number: int, *, exit_code: int = 137, of: str = "pod-1") -> dict[str, Any]:
+def ended_executor(
+    number: int, *, exit_code: int = 137, of: str = "pod-1", at: datetime = NOW
+) -> dict[str, Any]:
     """An executor pod that has ended, as its kubelet tells."""
-    finished = {"exitCode": exit_code, "reason": "Error", "finishedAt": NOW.isoformat()}
+    finished = {"exitCode": exit_code, "reason": "Error", "finishedAt": at.isoformat()}
     state = [{"name": "executor", "state": {"terminated": finished}}]
     phase = "Failed" if exit_code else "Succeeded"
     body = executor(number, status={"phase": phase, "containerStatuses": state})
@@ -345,3 +377,14 @@ def test_each_executor_that_is_lost_counts_once_and_those_of_each_driver_by_them
     lost = fleet.lost(KEY)
     assert lost is not None
     assert lost.so_far == 1
+
+
+def test_executors_that_are_lost_days_apart_are_not_lost_one_after_the_other() -> None:
+    fleet = Fleet()
+    fleet.see_pod(driver_pod())
+    for number, (minutes, so_far) in enumerate([(0, 1), (5, 2), (34, 3), (64, 1), (9000, 1)]):
+        fleet.see_pod(executor(number))
+        fleet.see_pod(ended_executor(number, at=NOW + timedelta(minutes=minutes)))
+        lost = fleet.lost(KEY)
+        assert lost is not None
+        assert lost.so_far == so_far

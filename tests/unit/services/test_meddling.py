@@ -56,6 +56,30 @@ async def test_a_status_emptied_by_hand_does_not_give_an_incarnation_twice() -> 
 
 
 @in_virtual_time
+async def test_a_status_emptied_by_hand_is_written_again_though_nothing_has_happened() -> None:
+    async with world() as here:
+        await here.declare(suspend=True)
+        before = status(here.cluster)
+        stored = here.cluster.stored(STREAM_JOBS, "clicks")
+        assert stored is not None
+        here.cluster.put(STREAM_JOBS, {**stored, "status": {}})
+        await here.look()
+        assert status(here.cluster) == before
+
+
+@in_virtual_time
+async def test_a_job_that_was_deleted_and_made_again_has_none_of_the_old_ones_progress() -> None:
+    """`kubectl replace --force` with another checkpoint; the garbage collector takes the old driver later."""
+    async with world() as here:
+        await running(here)
+        assert status(here.cluster)["checkpoint"]["lastBatch"] == 7
+        here.delete()
+        await here.declare(uid="another", checkpoint={"claim": "checkpoints", "path": "v2"})
+        assert "lastBatch" not in status(here.cluster).get("checkpoint", {})
+        assert status(here.cluster)["phase"] == "Stopping"
+
+
+@in_virtual_time
 async def test_a_spec_that_changes_five_times_during_a_restart_gets_one_driver_of_the_last() -> (
     None
 ):
