@@ -85,11 +85,17 @@ def _recorded(field: Field, before: int) -> float:
     """The seconds of the newest recovery, which the operator puts on record when the job has caught up."""
     after = wait_for(
         "the recovery on record",
-        lambda: found if _recoveries(found := field.job.read()["status"]) > before else None,
+        lambda: _with_caught_up(field.job.read()["status"], before),
         seconds=PATIENCE,
     )
     seconds: float = after["recoveries"]["past"][-1]["caughtUp"]
     return seconds
+
+
+def _with_caught_up(status: Json, before: int) -> Json | None:
+    """The status, if a recovery is new in it that was not cut short by the next end of a driver."""
+    is_over = _recoveries(status) > before and "caughtUp" in status["recoveries"]["past"][-1]
+    return status if is_over else None
 
 
 def _recoveries(status: Json) -> int:

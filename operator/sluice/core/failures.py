@@ -46,7 +46,8 @@ def counted(
     job: StreamJob, record: Record, failure: Failure, started: datetime | None, now: datetime
 ) -> Record:
     """One more failure: the next start waits longer, or there is none. What a drill did is none."""
-    if record.recoveries.excuses(failure.incarnation) and failure.reason != "AnotherWriter":
+    is_excused = record.recoveries.excuses(failure.incarnation, failure.at)
+    if is_excused and failure.reason != "AnotherWriter":
         return away(record, Cause.DRIVER_LOSS, failure.at, now)
     policy = job.restart
     if started is not None and failure.at - started >= policy.reset_after:

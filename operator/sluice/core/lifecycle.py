@@ -143,7 +143,7 @@ def _with_loss(record: Record, now: datetime) -> Record:
         claim.type is Condition.DRIVER_RUNNING and claim.reason in frozenset(DriverThere)
         for claim in record.conditions
     )
-    if not was_there or record.stopping is not None or record.recoveries.present is not None:
+    if not was_there or record.stopping is not None:
         return record
     return failures.away(record, Cause.DRIVER_LOSS, now, now)
 

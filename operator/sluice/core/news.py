@@ -93,7 +93,8 @@ def _told_of(recovery: Recovery) -> str:
         if moment is not None
     )
     drill = " (drill)" if recovery.drilled else ""
-    return f"{recovery.cause}{drill}: {told}"
+    short = "" if recovery.caught_up is not None else "; it had not caught up"
+    return f"{recovery.cause}{drill}: {told}{short}"
 
 
 def _newly_failed(before: Record, after: Record) -> Iterator[News]:

@@ -7,7 +7,9 @@
     committed  its first batch was committed: the downtime ends
     caught up  no more rows waited than usual, and went on so for `CALM` and until another batch was committed
 
-A driver that fails while it recovers prolongs the same recovery: what counts is how long the stream was away.
+A driver that fails before its first batch prolongs the same recovery: what counts is how long the stream was away.
+After that batch another absence is another recovery, and an hour after it, a lag that is higher than before is the
+usual one: with more load or fewer executors it may never be as low again. The recovery then never caught up.
 
 Spark itself replaces a lost executor, so that is measured only of drills, whose driver goes on:
 
@@ -27,6 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.core.drilling.records import VALID
 from sluice.core.modelling.recovery import most_usual
 from sluice.core.observations import AgentReport, Observed, QueryReport
 
@@ -38,6 +41,9 @@ CALM = timedelta(seconds=10)
 
 LAG_UNTOLD = timedelta(seconds=60)
 """A lag that was known before is waited for so long after the first commit: a batch that is done again tells none."""
+
+LONGEST_CATCHING_UP = timedelta(hours=1)
+"""After so long with batches, a job is taken as it is: its lag is another one than before."""
 
 HALVED = 5
 """The batches in which the highest lag so far is halved, so that an old peak does not stay usual."""
@@ -72,7 +78,7 @@ LONGEST_RESTART = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """One of them; the moments that have not come yet are None.
+    """One of them; the moments that have not come are None, and of one that is past, never came.
 
     `incarnation` is the first driver that may end it. `usual_lag` was the highest one before, in seconds of arrivals;
     `calm_since` is when the lag came back to the usual. `drilled` is the incarnation that a drill has hit; 0 if it was
@@ -128,20 +134,16 @@ class Recoveries:
     def begun(
         self, cause: Cause, incarnation: int, began: datetime, now: datetime, *, drilled: int = 0
     ) -> "Recoveries":
-        """The driver before `incarnation` is gone; a recovery that goes on only waits for a later driver.
-
-        One from a lost executor may wait for a place for another one while the stream flows; that is dropped.
-        """
-        if self.present is not None and not _is_only_short_of_staff(self.present):
+        """The driver before `incarnation` is gone; a recovery without a batch yet only waits for a later driver."""
+        if self.present is not None and self.present.committed is None:
             again = replace(
                 self.present,
                 incarnation=max(self.present.incarnation, incarnation),
                 started=None,
                 connected=None,
-                committed=None,
-                calm_since=None,
             )
             return replace(self, present=again)
+        before = self if self.present is None else self._ended(self.present)
         present = Recovery(
             cause=cause,
             incarnation=incarnation,
@@ -150,7 +152,7 @@ class Recoveries:
             usual_lag=self.usual_lag,
             drilled=drilled,
         )
-        return replace(self, present=present)
+        return replace(before, present=present)
 
     def dropped(self) -> "Recoveries":
         """Nobody waits any more: the job was suspended."""
@@ -166,18 +168,26 @@ class Recoveries:
         # A failure before it is what the job recovers from still.
         return replace(self, present=replace(present, incarnation=incarnation))
 
-    def excuses(self, incarnation: int) -> bool:
-        """Whether a drill has hit this driver, so that what ends it now is no failure of its own."""
-        return self.present is not None and 0 < incarnation == self.present.drilled
+    def excuses(self, incarnation: int, at: datetime) -> bool:
+        """Whether a drill has hit this driver of late, so that what ended it at a moment is no failure of its own."""
+        known = self.past if self.present is None else (*self.past, self.present)
+        # The driver's own end may have begun another recovery: it is looked at until its pod has gone.
+        return any(
+            0 < incarnation == one.drilled and one.caught_up is None and at - one.detected <= VALID
+            for one in known
+        )
 
     def seen(self, seen: Observed, now: datetime) -> "Recoveries":
         """What one look shows."""
         if self.present is None:
             return self if seen.report is None else self._with_lag_of(seen.report)
         present = _advanced(self.present, seen, now)
-        if present.caught_up is None:
+        if present.caught_up is None and not _has_another_lag(present, now):
             return replace(self, present=present)
-        past = (*self.past, replace(present, usual_lag=0.0, calm_since=None))[-KEPT:]
+        return self._ended(present)
+
+    def _ended(self, recovery: Recovery) -> "Recoveries":
+        past = (*self.past, replace(recovery, usual_lag=0.0, calm_since=None))[-KEPT:]
         return replace(self, present=None, past=past, count=self.count + 1)
 
     def _with_lag_of(self, report: AgentReport) -> "Recoveries":
@@ -189,8 +199,11 @@ class Recoveries:
         return replace(self, usual_lag=max(lag, faded), seen_at=max(last, report.at))
 
 
-def _is_only_short_of_staff(recovery: Recovery) -> bool:
-    return recovery.keeps_driver and recovery.committed is not None
+def _has_another_lag(recovery: Recovery, now: datetime) -> bool:
+    """Whether it will not catch up any more. Where the lag is usual, only the next batch is awaited, however long."""
+    if recovery.committed is None or recovery.calm_since is not None:
+        return False
+    return now - recovery.committed >= LONGEST_CATCHING_UP
 
 
 def _advanced(recovery: Recovery, seen: Observed, now: datetime) -> Recovery:

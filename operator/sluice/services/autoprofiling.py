@@ -25,6 +25,7 @@ from sluice.core.profiling.wanting import (
     wanted_profile,
 )
 from sluice.core.quantities import format_count, format_duration
+from sluice.core.running import executors_of
 from sluice.errors import Conflict, InvalidSpec, NotFound
 from sluice.manifests.profiling.automatic import automatic_profile
 from sluice.manifests.status import read_record
@@ -143,7 +144,8 @@ class AutoProfiler:
         driver = self._fleet.driver(job.key)
         if driver is None or driver.started is None or driver.is_over:
             return 0.0
-        return budget.cores(job, self._fleet.executors_running(job.key))
+        running = replace(job, executors=executors_of(job, driver))
+        return budget.cores(running, self._fleet.executors_running(job.key))
 
     async def _acted(self, job: StreamJob, production: Production, now: datetime) -> NotNow:
         """Make a profile if one is wanted; why none begins after that."""

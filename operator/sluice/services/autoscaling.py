@@ -30,6 +30,7 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.observations import DriverPod
 from sluice.core.profiling.records import LivePoint, Point
 from sluice.core.record import Record
+from sluice.core.running import is_as_declared
 from sluice.core.series import NoData
 from sluice.core.staffing import ROOM_AGAIN
 from sluice.errors import (
@@ -163,8 +164,9 @@ class Autoscaler:
         if course is None or course.uid != job.uid:
             course = self._courses[key] = await self._course_of(job, record, now)
         course.follow(job, record, now.timestamp())
-        profiled = self._profiled(job, self._fleet.driver(key))
-        course.learn(profiled, autoscaling.percentile_of(job))
+        if is_as_declared(job, record):
+            profiled = self._profiled(job, self._fleet.driver(key))
+            course.learn(profiled, autoscaling.percentile_of(job))
         if course.report is not None and not job.suspend and job.paused_by is None:
             await self._decide_now(job, record, course, now)
         self._awaited[key] = job.scaling.interval
@@ -185,7 +187,7 @@ class Autoscaler:
                 self._measuring.of(job.key),
                 course.report,
                 approved=approved,
-                room=_room(record, now),
+                room=_room(record, situation, now),
             ),
         )
         decision = decide(stored.situation, stored.policy, stored.settings)
@@ -237,7 +239,7 @@ class Autoscaler:
             watcher=watcher,
             forecaster=Forecaster(),
             notebook=known,
-            away_since=courses.newest(record.recoveries.past),
+            absences=courses.begun(record.recoveries.past),
             taught=courses.taught(known.memory),
             key=courses.program(known.memory),
             share=courses.share_of(record),
@@ -342,12 +344,13 @@ def _pending(
     return id
 
 
-def _room(record: Record, now: datetime) -> int | None:
-    """The most executors that are worth choosing now."""
+def _room(record: Record, situation: Situation, now: datetime) -> int | None:
+    """The most executors that are worth choosing now: no fewer than are wanted and there."""
     room = record.room
     # No longer than that is ever waited: a clock was set back, or somebody has edited the status.
-    is_known = room is not None and now < room.until <= now + ROOM_AGAIN
-    return room.executors if room is not None and is_known else None
+    if room is None or not now < room.until <= now + ROOM_AGAIN:
+        return None
+    return max(room.executors, min(situation.executors, situation.running))
 
 
 def _approved(job: StreamJob, before: Decided | None) -> int | None:

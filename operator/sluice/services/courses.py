@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sluice.core import autoscaling
 from sluice.core.application import StreamJob
-from sluice.core.chosen import Decided, wanted_executors
+from sluice.core.chosen import CLOCKS_APART, Decided, wanted_executors
 from sluice.core.deciding.judging import Outcome
 from sluice.core.foreseen import Foreseen
 from sluice.core.learning.remembering import memory_of
@@ -25,6 +25,7 @@ from sluice.core.quantities import CpuShare
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause as Away
 from sluice.core.recoveries import Recoveries, Recovery
+from sluice.core.running import executors_of
 from sluice.manifests.notebook import Notebook
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Tally:
 class Course:
     """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
 
+    `absences` are the beginnings of the recoveries that are known; no clock that was set back hides a later one.
     `predicted_recovery` is what was likely when a driver was last lost, in seconds. `taught` are the uids of the
     profiles whose points are among what was learned, the newest last. `key` is that of the program that was learned of.
     `share` is the CPU that the executors of the present driver were given while they ran, if they were.
@@ -77,7 +79,7 @@ class Course:
     notebook: Notebook
     sight: Sight | None = None
     report: AgentReport | None = None
-    away_since: datetime | None = None
+    absences: frozenset[datetime] = frozenset()
     decided: Decided | None = None
     foreseen: Foreseen = field(default_factory=Foreseen)
     predicted_recovery: float | None = None
@@ -104,8 +106,13 @@ class Course:
         return {**memory_of(self.watcher), **told}
 
     def is_news(self, report: AgentReport) -> bool:
-        """Whether a report does not come so soon after the last that it says nothing new."""
-        return self.sight is None or report.at.timestamp() - self.sight.scrape.at >= SPACING
+        """Whether a report does not come so soon after the last that it says nothing new.
+
+        One from before the last is news: the clock was set back, and would be waited for otherwise.
+        """
+        if self.sight is None:
+            return True
+        return not 0 <= report.at.timestamp() - self.sight.scrape.at < SPACING
 
     def hear(self, job: StreamJob, report: AgentReport, driver: DriverPod | None = None) -> None:
         """Take in a report, of that driver."""
@@ -113,14 +120,13 @@ class Course:
         if driver is not None:
             self._know_program(running_key(job, driver))
         before, self.report = self.sight, report
-        self.sight = look(
-            report,
-            before,
-            percentile=autoscaling.percentile_of(job),
-            cores=job.executors.slots,
-        )
+        slots = executors_of(job, driver).slots
+        percentile = autoscaling.percentile_of(job)
+        self.sight = look(report, before, percentile=percentile, cores=slots)
         self.watcher.terms = autoscaling.terms_of(job, report)
-        self._know_slots(job, report)
+        if before is not None and at < before.scrape.at:
+            self.watcher.set_back(at)
+        self._know_slots(slots, report)
         self._know_pause(job)
         self._notice_lost_executors(before, at)
         self.watcher.saw(self.sight.scrape, at)
@@ -140,7 +146,7 @@ class Course:
         """Take in what has become of the job: other bounds, other numbers of executors, drivers that are gone."""
         self.watcher.terms = autoscaling.terms_of(job, self.report)
         wanted = wanted_executors(job, record.chosen)
-        if wanted != self.watcher.executors and not self._is_under_way(record):
+        if wanted != self.watcher.executors and not self._is_under_way(record, now):
             self.watcher.rescaled(wanted, Path.LIVE, now)
         share = share_of(record)
         if share != self.share:
@@ -148,16 +154,22 @@ class Course:
             if share is not None:
                 # With other CPU, what did harm before says nothing.
                 self.watcher.reconfigured(now)
-        for away in _all(record.recoveries):
-            if self.away_since is None or away.began > self.away_since:
-                self.away_since = away.began
+        known, recoveries = self.absences, _all(record.recoveries)
+        self.absences = begun(recoveries)
+        for away in recoveries:
+            if away.began not in known:
                 self._lose_driver(away.cause, away.began.timestamp())
 
-    def _is_under_way(self, record: Record) -> bool:
+    def _is_under_way(self, record: Record, now: float) -> bool:
         """Whether the newest decision has not reached the job's record yet."""
         if self.decided is None or not self.decided.changes:
             return False
-        return record.chosen is None or record.chosen.at < self.decided.at
+        chosen = record.chosen
+        if chosen is None or chosen.decision == self.decided.id:
+            return chosen is None
+        # As for `newly_chosen`, a choice of the future is older than any decision: a clock was set back.
+        latest = now + CLOCKS_APART.total_seconds()
+        return not self.decided.at.timestamp() <= chosen.at.timestamp() <= latest
 
     def _lose_driver(self, cause: Away, at: float) -> None:
         match cause:
@@ -188,9 +200,9 @@ class Course:
         pause = autoscaling.pause_of(job)
         self.watcher.experience = self.watcher.experience.with_pause(pause)
 
-    def _know_slots(self, job: StreamJob, report: AgentReport) -> None:
+    def _know_slots(self, each: int, report: AgentReport) -> None:
         """Stateful stages have the partitions of the checkpoint, whatever the number of executors."""
-        slots = Slots(cores=job.executors.slots, tasks=report.state_tasks)
+        slots = Slots(cores=each, tasks=report.state_tasks)
         models = self.watcher.experience.models
         if models.capacity.slots.cores != slots.cores:
             self.watcher.experience = self.watcher.experience.of_other(slots)
@@ -251,9 +263,9 @@ def _told_key(key: Key | None) -> Mapping[str, Any] | None:
     return {"image": key.image, "configuration": key.configuration, "digest": key.digest}
 
 
-def newest(recoveries: Sequence[Recovery]) -> datetime | None:
-    """When the newest of some began: what was learned has it already."""
-    return max((recovery.began for recovery in recoveries), default=None)
+def begun(recoveries: Sequence[Recovery]) -> frozenset[datetime]:
+    """When some began, by which they are told apart."""
+    return frozenset(recovery.began for recovery in recoveries)
 
 
 def _all(recoveries: Recoveries) -> tuple[Recovery, ...]:

@@ -1,7 +1,8 @@
 """Ask Prometheus about all jobs together, and keep what it told of each.
 
-A handful of questions, whatever the number of jobs: one for each window that objectives are declared over, and
-two more. Prometheus' recording rules have done the arithmetic of each minute (charts/sluice/rules/recording.yaml).
+A handful of questions, whatever the number of jobs: two for each window that objectives are declared over, two for
+each minute in which jobs were made whose name had a job before, and two more. Prometheus' recording rules have done
+the arithmetic of each minute (charts/sluice/rules/recording.yaml).
 """
 
 import asyncio
@@ -11,9 +12,10 @@ from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey
 from sluice.core.measurement import NOT_CONFIGURED, NOT_YET_ASKED, Measurement, Unmeasured
-from sluice.core.objectives.budget import window_of
+from sluice.core.objectives.budget import SLICE, window_of
 from sluice.core.quantities import duration
 from sluice.errors import MetricsUnavailable
+from sluice.manifests.moments import read_moment
 from sluice.ports import Clock, Labelled, Metrics
 from sluice.services.fleet import Fleet
 
@@ -23,6 +25,8 @@ EVERY = 30.0
 """Seconds between two rounds; the recorded minutes change no faster than that."""
 
 _GOOD_MINUTES = 'job:sluice_slo_good:slice{{sli="all"{where}}}[{seconds:.0f}s]'
+
+_BY = "max by (namespace, job)"
 
 Values = Mapping[JobKey, float]
 
@@ -78,19 +82,20 @@ class Measuring:
             raise MetricsUnavailable("Prometheus answers, but not to the query vector(1)")
         at = clock[0].samples[-1][0]
         ahead = at - self._clock.now()
-        by = "max by (namespace, job)"
         selector = f"{{{self._where.removeprefix(',')}}}"
-        scraped = _values(await metrics.now(f"{by} (timestamp(sluice_agent_info{selector}))"))
+        scraped = _values(await metrics.now(f"{_BY} (timestamp(sluice_agent_info{selector}))"))
         recent = await metrics.now(
             "max by (namespace, job, sli) (avg_over_time("
             f'job:sluice_slo_good:slice{{sli!="all"{self._where}}}[5m]))'
         )
-        good: dict[JobKey, float] = {}
-        known: dict[JobKey, float] = {}
-        for window, keys in self._windows().items():
-            minutes = _GOOD_MINUTES.format(where=self._where, seconds=window.total_seconds())
-            good |= _of(keys, await metrics.now(f"{by} (sum_over_time({minutes}))"))
-            known |= _of(keys, await metrics.now(f"{by} (count_over_time({minutes}))"))
+        good, known = await self._minutes(metrics, self._windows())
+        lives = self._lives(known, at - ahead)
+        for key in (key for keys in lives.values() for key in keys):
+            # These are minutes of the job that had its name before, too.
+            del known[key]
+            good.pop(key, None)
+        own_good, own_known = await self._minutes(metrics, lives)
+        good, known = good | own_good, known | own_known
         indicators = _by_indicator(recent)
         told = {
             key: Measurement(
@@ -104,6 +109,30 @@ class Measuring:
             for key in scraped.keys() | good.keys() | indicators.keys()
         }
         return told, Measurement(at=at, ahead=ahead)
+
+    async def _minutes(
+        self, metrics: Metrics, windows: Mapping[timedelta, set[JobKey]]
+    ) -> tuple[dict[JobKey, float], dict[JobKey, float]]:
+        """The good minutes of each window, and the known ones."""
+        good: dict[JobKey, float] = {}
+        known: dict[JobKey, float] = {}
+        for window, keys in windows.items():
+            minutes = _GOOD_MINUTES.format(where=self._where, seconds=window.total_seconds())
+            good |= _of(keys, await metrics.now(f"{_BY} (sum_over_time({minutes}))"))
+            known |= _of(keys, await metrics.now(f"{_BY} (count_over_time({minutes}))"))
+        return good, known
+
+    def _lives(self, known: Values, now: datetime) -> Mapping[timedelta, set[JobKey]]:
+        """How long the jobs are there of which more minutes are known than that."""
+        lives: dict[timedelta, set[JobKey]] = {}
+        for key, minutes in known.items():
+            resource = self._fleet.job(key)
+            created = resource and read_moment(resource["metadata"].get("creationTimestamp"))
+            # The first and the last minute may both be begun only.
+            if created and minutes > (now - created) / SLICE + 1:
+                lived = max(1, (now - created) // SLICE) * SLICE
+                lives.setdefault(lived, set()).add(key)
+        return lives
 
     def _windows(self) -> Mapping[timedelta, set[JobKey]]:
         """The jobs that declare an objective, by its window."""

@@ -94,6 +94,17 @@ def test_one_under_way_lasts_until_now_and_has_missed_its_target_when_it_lasts_l
     assert found.is_within(50.0, NOW) is False
 
 
+def test_one_that_never_caught_up_is_not_under_way() -> None:
+    began = NOW - timedelta(minutes=30)
+    one = {"cause": "DriverLoss", "began": began.isoformat(), "firstBatch": 20.0}
+    status = {"count": 1, "past": [one]}
+    (found,) = told(past(body(recoveries=status)), recoveries=lambda _: 1.0).recoveries.found
+    assert not found.goes_on
+    assert found.end(NOW) == began + timedelta(seconds=20)
+    assert found.is_within(50.0, NOW) is None
+    assert found.is_within(10.0, NOW) is False
+
+
 @pytest.mark.parametrize(
     ("cause", "seconds", "target", "verdict"),
     [

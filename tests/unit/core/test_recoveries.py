@@ -5,10 +5,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from sluice.core.conditions import Claim, Condition, DriverThere, Status
+from sluice.core.drilling.records import VALID
 from sluice.core.learning.batches import BatchReport
+from sluice.core.news import news
 from sluice.core.observations import Observed, PodPhase, Processing, QueryReport, Termination
 from sluice.core.record import Record
-from sluice.core.recoveries import CALM, KEPT, Cause, Recoveries
+from sluice.core.recoveries import CALM, KEPT, LONGEST_CATCHING_UP, Cause, Recoveries
 from tests.support.jobs import NOW, driver, job, query, report
 from tests.unit.core.test_lifecycle import look
 
@@ -276,15 +279,104 @@ def test_a_lag_that_is_not_told_any_more_ends_no_recovery_late() -> None:
     assert known.past[0].total == 19
 
 
-def test_a_driver_that_fails_again_prolongs_the_recovery() -> None:
-    known = killed().seen(running(20, lag=900.0, committed=19.0), at(20))
-    known = known.begun(Cause.DRIVER_LOSS, 3, at(22), at(23))
+def test_a_driver_that_fails_before_its_first_batch_prolongs_the_recovery() -> None:
+    known = killed().seen(running(20, lag=900.0, committed=None), at(20))
+    known = known.begun(Cause.NODE_LOSS, 3, at(22), at(23))
     assert known.present is not None
-    assert known.present.began == NOW
-    assert known.present.committed is None
+    assert (known.present.began, known.present.cause) == (NOW, Cause.DRIVER_LOSS)
+    assert not known.past
     known = known.seen(running(25, lag=0.0, committed=19.0), at(25))
     assert known.present is not None
     assert known.present.started is None, "that was the driver before"
+
+
+def catching_up() -> Recoveries:
+    """A first batch was committed after 19 seconds, and more rows wait than the usual 300."""
+    known = lagging(300.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW)
+    return known.seen(running(20, lag=900.0, committed=19.0), at(20))
+
+
+def test_another_absence_after_the_first_batch_is_another_recovery() -> None:
+    known = catching_up().begun(Cause.SPEC_CHANGE, 3, at(60), at(60))
+    assert known.present is not None
+    assert (known.present.cause, known.present.began) == (Cause.SPEC_CHANGE, at(60))
+    assert known.present.usual_lag == 30, "what waited in between was not usual"
+    (past,) = known.past
+    assert (past.downtime, past.total) == (19, None)
+    assert known.count == 1
+
+
+def test_a_lag_that_stays_higher_for_an_hour_has_become_the_usual_one() -> None:
+    known, longest = catching_up(), LONGEST_CATCHING_UP.total_seconds()
+    for seconds in (60.0, 18 + longest):
+        known = known.seen(running(seconds, lag=900.0, committed=seconds - 1), at(seconds))
+        assert known.present is not None
+    for seconds in (19 + longest, 30 + longest):
+        known = known.seen(running(seconds, lag=900.0, committed=seconds - 1), at(seconds))
+    assert known.present is None
+    (past,) = known.past
+    assert (past.downtime, past.total) == (19, None)
+    assert known.count == 1
+    assert known.usual_lag == 90
+
+
+def test_a_usual_lag_waits_for_the_next_batch_however_long_that_takes() -> None:
+    known, seldom = lagging(72_000.0).begun(Cause.DRIVER_LOSS, 2, NOW, NOW), 7200
+    for seconds, lag, committed in (
+        (20, 100.0, 19.0),
+        (seldom, 71_000.0, 19.0),
+        (seldom + 15, 50.0, seldom + 10.0),
+    ):
+        assert not known.past
+        known = known.seen(running(seconds, lag=lag, committed=committed), at(seconds))
+    assert known.past[0].total == 20
+
+
+def test_a_job_that_does_not_commit_is_away_however_long_that_lasts() -> None:
+    late = 3 * LONGEST_CATCHING_UP.total_seconds()
+    known = killed()
+    for seconds in (20, late):
+        known = known.seen(running(seconds, lag=900.0, committed=None), at(seconds))
+    assert known.present is not None
+
+
+def test_a_killed_executor_that_finds_no_place_is_not_awaited_for_ever() -> None:
+    known = Recoveries().begun(Cause.EXECUTOR_LOSS, 2, NOW, at(2), drilled=2)
+    for seconds in (20, 20 + LONGEST_CATCHING_UP.total_seconds()):
+        assert known.present is not None
+        known = known.seen(running(seconds, lag=0.0, committed=19.0), at(seconds))
+    (past,) = known.past
+    assert (past.committed, past.connected, past.caught_up) == (at(19), None, None)
+
+
+@pytest.mark.parametrize("committed", [None, 19.0])
+def test_what_ends_a_driver_long_after_a_drill_is_a_failure_of_its_own(
+    committed: float | None,
+) -> None:
+    known = Recoveries().begun(Cause.EXECUTOR_LOSS, 2, NOW, at(2), drilled=2)
+    known = known.seen(running(20, lag=900.0, committed=committed), at(20))
+    assert known.present is not None
+    valid = at(2) + VALID
+    assert known.excuses(2, valid)
+    assert not known.excuses(2, valid + timedelta(seconds=1))
+    assert not known.excuses(3, valid), "it has hit another"
+
+
+def test_what_a_drill_has_ended_is_its_own_at_each_look() -> None:
+    known = Recoveries().begun(Cause.EXECUTOR_LOSS, 2, NOW, at(2), drilled=2)
+    known = known.seen(running(20, lag=900.0, committed=19.0), at(20))
+    known = known.begun(Cause.DRIVER_LOSS, 3, at(22), at(23))
+    assert known.present is not None
+    assert known.present.drilled == 0
+    assert known.excuses(2, at(22))
+
+
+def test_a_job_that_has_caught_up_with_a_drill_has_no_excuse_any_more() -> None:
+    known = Recoveries().begun(Cause.DRIVER_LOSS, 2, NOW, NOW, drilled=1)
+    for seconds in (20, 31):
+        assert known.excuses(1, at(seconds))
+        known = known.seen(running(seconds, lag=0.0, committed=19.0), at(seconds))
+    assert not known.excuses(1, at(40))
 
 
 def test_only_the_last_ones_are_kept_and_all_are_counted() -> None:
@@ -323,3 +415,42 @@ def test_a_changed_spec_begins_one_and_a_suspension_drops_it() -> None:
     assert record.recoveries.present.cause is Cause.SPEC_CHANGE
     asleep = look(job(suspend=True), record, Observed()).record
     assert asleep.recoveries.present is None
+
+
+def deleted(record: Record, seconds: float) -> Recoveries:
+    """What is measured when a driver that ran just before is gone, and nobody here has asked it to go."""
+    there = Claim(
+        type=Condition.DRIVER_RUNNING, status=Status.TRUE, reason=DriverThere.RUNNING, message=""
+    )
+    record = replace(record, conditions=(there,))
+    return look(job(), record, Observed(), after=seconds).record.recoveries
+
+
+def test_a_driver_that_somebody_deletes_while_it_catches_up_begins_another_one() -> None:
+    known = deleted(replace(RAN, incarnation=2, recoveries=catching_up()), 60)
+    assert known.present is not None
+    assert (known.present.began, known.present.incarnation) == (at(60), 3)
+    assert [one.began for one in known.past] == [NOW]
+
+
+def test_a_driver_that_is_deleted_after_a_drilled_executor_is_not_awaited_any_more() -> None:
+    drilled = Recoveries().begun(Cause.EXECUTOR_LOSS, 1, NOW, NOW, drilled=1)
+    known = deleted(replace(RAN, recoveries=drilled), 5)
+    assert known.present is not None
+    assert not known.present.keeps_driver
+    for seconds in (20, 31):
+        known = known.seen(running(seconds, lag=0.0, committed=19.0), at(seconds))
+    assert known.past[0].downtime == 19
+
+
+@pytest.mark.parametrize(("seconds", "tail"), [(None, "; it had not caught up"), (12, "12.0 s")])
+def test_that_a_job_had_not_caught_up_is_said_when_its_recovery_ends(
+    seconds: int | None, tail: str
+) -> None:
+    began = Recoveries().begun(Cause.DRIVER_LOSS, 2, NOW, NOW).present
+    assert began is not None
+    caught_up = None if seconds is None else NOW + timedelta(seconds=seconds)
+    ended = replace(began, committed=NOW + timedelta(seconds=9), caught_up=caught_up)
+    (told,) = news(Record(), Record(recoveries=Recoveries(past=(ended,), count=1)))
+    assert told.reason == "Recovered"
+    assert told.message.endswith(tail)

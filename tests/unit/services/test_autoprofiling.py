@@ -408,6 +408,23 @@ async def test_a_failure_of_another_digest_is_not_waited_for() -> None:
         assert here.profiles() == ["clicks-auto-1", "clicks-auto-2"]
 
 
+@in_virtual_time
+async def test_a_job_takes_the_cores_that_its_driver_was_started_with() -> None:
+    key = JobKey("shop", "clicks")
+    async with shop() as here:
+        await here.lives(2 * MINUTE)
+        (operator,) = here.operators
+        before = operator._autoprofiler._looks[key].usage.cores
+        refused = clicks(generation=2)
+        refused["spec"]["executors"] |= {"cores": 16}
+        refused["spec"]["checkpoint"] = {"claim": "checkpoints", "path": "elsewhere"}
+        here.cluster.put(STREAM_JOBS, refused)
+        await here.lives(2 * MINUTE)
+        claims = {one["type"]: one["reason"] for one in here.cluster.status()["conditions"]}
+        assert claims["SpecApplied"] == "MigrationRefused"
+        assert operator._autoprofiler._looks[key].usage.cores == before > 0
+
+
 def ended(number: int, *, days: int, points: list[Json], image: str = "shop/clicks:1") -> Json:
     """An automatic profile that ended so many days ago."""
     body = profile_resource(f"clicks-auto-{number}")

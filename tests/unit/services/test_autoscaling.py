@@ -484,6 +484,30 @@ async def test_what_was_measured_of_another_configuration_teaches_nothing() -> N
 
 
 @in_virtual_time
+async def test_of_a_spec_that_is_declared_and_does_not_run_nothing_is_learned() -> None:
+    async with world(metrics=Scraping) as here:
+        refused = Case(here, Stream(arriving=1500))
+        await refused.starts()
+        await refused.lives(120)
+        elsewhere = {"claim": "checkpoints", "path": "elsewhere"}
+        spec: dict[str, Any] = {
+            "executors": {"min": 1, "max": 8, "initial": 2, "cores": 16},
+            "checkpoint": elsewhere,
+            "scaling": SCALING,
+        }
+        here.profiles.see(_ended_profile(job(generation=2, **spec), "a", x7=65_000.0))
+        await here.declare(generation=2, **spec)
+        await refused.lives(120)
+        assert refused.condition("SpecApplied")["reason"] == "MigrationRefused"
+        course = here.autoscaler.course(JobKey("shop", "clicks"))
+        assert course is not None
+        capacity = course.watcher.experience.models.capacity
+        assert capacity.slots.cores == 1
+        assert capacity.points
+        assert all(rate != 65_000.0 for _, rate in capacity.points)
+
+
+@in_virtual_time
 async def test_a_notebook_that_the_cluster_refuses_keeps_no_job_from_being_scaled() -> None:
     error = InvalidSpec([Problem("clicks-scaling", None, "exceeded quota: configmaps")])
     async with world(metrics=Scraping) as here:
@@ -552,3 +576,42 @@ async def test_room_that_was_missing_until_a_far_future_is_asked_for_again() -> 
         await again.lives(300)
         assert successor.agents.targets
         assert successor.agents.targets[-1] >= 4
+
+
+@in_virtual_time
+async def test_executors_that_came_when_their_owner_asked_for_them_are_not_too_many_for_the_room() -> (
+    None
+):
+    async with world(metrics=Scraping) as here:
+        crowded = Case(here, Stream(arriving=5500))
+        await crowded.starts()
+        while "room" not in crowded.status:
+            await crowded.lives_without_room(timedelta(seconds=30))
+        assert crowded.status["room"]["executors"] == 2
+        # A node is added, and the owner has seen it.
+        fixed = {"min": 1, "max": 8, "initial": 8}
+        await here.declare(generation=2, scaling={**SCALING, "mode": "Observe"}, executors=fixed)
+        crowded.stream.target = None
+        await crowded.lives(240)
+        assert crowded.stream.executors == 8
+        told = len(here.agents.targets)
+        await here.declare(generation=3, scaling=SCALING, executors=fixed)
+        await crowded.lives(240)
+        assert "room" in crowded.status
+        assert here.agents.targets[told:] == []
+
+
+@in_virtual_time
+async def test_a_job_is_scaled_at_once_after_the_clock_was_set_back() -> None:
+    async with world(metrics=Scraping) as here:
+        grown, ahead, right = Case(here, Stream(arriving=700)), timedelta(hours=1), here.clock.now
+        here.clock.now = lambda: right() + ahead  # type: ignore[method-assign]  # a clock of its own
+        told = grown.stream.told
+        grown.stream.told = lambda now: replace(told(right()), at=now)  # type: ignore[method-assign]
+        await grown.starts()
+        await grown.lives(400)
+        assert here.agents.targets == []
+        ahead, grown.stream.arriving = timedelta(0), 5000
+        await grown.lives(300)
+        assert here.agents.targets
+        assert here.agents.targets[-1] >= 6

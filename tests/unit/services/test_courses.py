@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.core.autoscaling import pause_of
+from sluice.core.chosen import Chosen
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.judging import Growth, Reading, Trial
@@ -105,6 +106,22 @@ def test_an_executor_has_the_slots_that_its_tasks_leave_it() -> None:
     assert seen.watcher.experience.models.capacity.slots == Slots(cores=2, tasks=8)
 
 
+def test_executors_have_the_cores_of_the_driver_that_runs_whatever_is_declared() -> None:
+    seen, runs = course(), job(executors={"max": 8, "cores": 1})
+    declared = job(executors={"max": 8, "cores": 16})
+    seen.hear(runs, report(), driver(runs))
+    seen.learn({"p1": (point(4, 4000.0),)}, 0.95)
+    for place, of in enumerate((runs, declared)):
+        # Two executors of one core each work for three quarters of the time.
+        at = NOW + timedelta(minutes=1 + place)
+        told = report(at=at, executor_seconds=90.0 * place, waiting_tasks=16)
+        seen.hear(of, told, driver(runs))
+    assert seen.watcher.experience.models.capacity.slots.cores == 1
+    assert seen.watcher.experience.models.capacity.points == ((4, 4000.0),)
+    assert seen.sight is not None
+    assert (seen.sight.scrape.cpu, seen.sight.scrape.queued) == (0.75, 16.0)
+
+
 def test_the_start_that_an_agent_tells_is_learned_and_one_that_tells_none_leaves_it() -> None:
     seen = course()
     seen.hear(job(), report(start=20.0, running_at=NOW))
@@ -166,6 +183,86 @@ def test_another_driver_that_was_slower_at_first_is_foreseen_again() -> None:
     for minutes, cold in ((0, 15.0), (60, 40.0)):
         seen.hear(job(), replace(started(minutes, cold=cold), incarnation=minutes + 1))
         assert foreseen_excess(seen) == pytest.approx(cold, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_news"), [(0, False), (14, False), (15, True), (-1, True), (-3600, True)]
+)
+def test_a_report_is_news_after_a_while_and_when_the_clock_was_set_back(
+    seconds: float, is_news: bool
+) -> None:
+    seen = course()
+    assert seen.is_news(report())
+    seen.hear(job(), report())
+    assert seen.is_news(report(at=NOW + timedelta(seconds=seconds))) is is_news
+
+
+AHEAD = NOW + timedelta(hours=1)
+"""By a clock that is set back to NOW afterwards."""
+
+
+def test_nothing_that_a_clock_told_before_it_was_set_back_is_waited_for() -> None:
+    seen, later = course(executors=4), NOW + timedelta(minutes=5)
+    seen.hear(job(), report(query(arrival_rate=700.0), at=AHEAD, registered=4))
+    seen.watcher.rescaled(2, Path.LIVE, AHEAD.timestamp())
+    seen.hear(job(), report(query(arrival_rate=5000.0), at=NOW))
+    situation = seen.watcher.situation(later.timestamp() - 270)
+    assert situation.observed.arrival == 5000.0
+    assert seen.watcher.situation(later.timestamp()).since_rescale == 300.0
+    assert seen.watcher.experience.outage is None
+    assert seen.watcher.experience.models.latency.observed == ()
+    for minutes in range(1, 8):
+        told = query(arrival_rate=5000.0, latency={"p95": 2.0})
+        seen.hear(job(), report(told, at=NOW + timedelta(minutes=minutes)))
+    assert seen.watcher.experience.models.latency.observed
+
+
+def test_the_effect_of_a_rescale_is_unknown_if_the_clock_was_set_back_meanwhile() -> None:
+    seen = rescaled()
+    seen.hear(job(), report())
+    seen.hear(job(), report(at=NOW - timedelta(hours=1)))
+    (judged,) = seen.watcher.judge(NOW.timestamp())
+    assert judged.verdict.reason == "the clock was set back meanwhile"
+
+
+def test_a_driver_that_is_lost_after_the_clock_was_set_back_is_noticed_and_no_former_one_again() -> (
+    None
+):
+    seen, record = course(), Record(recoveries=Recoveries().begun(Cause.NODE_LOSS, 2, AHEAD, AHEAD))
+    seen.follow(job(), record, AHEAD.timestamp())
+    assert seen.watcher.changed_at == AHEAD.timestamp()
+    seen.hear(job(), report(at=AHEAD))
+    seen.hear(job(), report(at=NOW))
+    seen.follow(job(), record, NOW.timestamp())
+    assert seen.watcher.changed_at == NOW.timestamp()
+    present, lost = record.recoveries.present, NOW + timedelta(minutes=5)
+    assert present is not None
+    again = Recoveries(past=(present,)).begun(Cause.NODE_LOSS, 3, lost, lost)
+    seen.follow(job(), replace(record, recoveries=again), lost.timestamp())
+    assert seen.watcher.changed_at == lost.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("minutes", "decision", "executors"),
+    [
+        pytest.param(0, "d1", 4, id="the choice before it"),
+        pytest.param(60, "d1", 4, id="the choice before it, by a clock that was set back since"),
+        pytest.param(6, "d1", 2, id="a choice that was taken back since"),
+        pytest.param(
+            5 - 1e-5, "20260301T120500Z", 2, id="its own, at the millisecond of the status"
+        ),
+    ],
+)
+def test_a_decision_holds_until_the_record_has_it_or_something_newer(
+    minutes: float, decision: str, executors: int
+) -> None:
+    seen, now = course(executors=4), NOW + timedelta(minutes=6)
+    seen.has_decided(decided(2, 4, minutes=5), NOTHING)
+    at = NOW + timedelta(minutes=minutes)
+    chosen = Chosen(executors=2, decision=decision, at=at, reason="because")
+    of = job(scaling={"mode": "Auto"})
+    seen.follow(of, replace(Record(), chosen=chosen), now.timestamp())
+    assert seen.watcher.executors == executors
 
 
 def seen_to_have(*staff: tuple[str, ...], asked: int = 2) -> Course:

@@ -38,7 +38,7 @@ ANSWERS = {
 def fleet(window: str = "1h") -> Fleet:
     """shop/clicks with an objective over a window, and a job without any."""
     whole = Fleet()
-    whole.see_job(resource(slo={"window": window}))
+    whole.see_job(resource(slo={"window": window}, created=NOW - timedelta(days=40)))
     whole.see_job(resource("views"))
     return whole
 
@@ -68,6 +68,22 @@ async def test_minutes_are_counted_over_each_jobs_own_window() -> None:
     windows = [query for query in metrics.asked if "sum_over_time" in query]
     assert len(windows) == 1
     assert "[3600s]" in windows[0]
+
+
+async def test_of_a_job_that_was_made_again_only_its_own_minutes_are_counted() -> None:
+    again = fleet(window="28d")
+    again.see_job(resource(slo={"window": "28d"}, created=NOW - timedelta(hours=2)))
+    answers = {"sum_over_time": [one(28_920)], "count_over_time": [one(29_920)]}
+    own = {
+        f'{kind}_over_time(job:sluice_slo_good:slice{{sli="all"}}[7200s]': [one(value)]
+        for kind, value in (("sum", 119), ("count", 120))
+    }
+    metrics = MemoryMetrics({**own, **answers})
+    measuring = Measuring(metrics, again, FixedClock())
+    await measuring.ask(metrics)
+    told = measuring.of(CLICKS)
+    assert isinstance(told, Measurement)
+    assert (told.good, told.known) == (119, 120)
 
 
 @pytest.mark.parametrize(

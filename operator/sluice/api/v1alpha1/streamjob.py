@@ -121,7 +121,8 @@ class RecoveryStatus(Model):
         description="Until no more rows waited than usual, if that lasts; of the one that goes on.",
     )
     caught_up: float | None = Field(
-        None, description="Until no more rows waited than usual: the recovery."
+        None,
+        description="Until no more rows waited than usual: the recovery. Of a past one, absent if that never came.",
     )
 
 

@@ -64,7 +64,7 @@ def _executor_hours(course: Course) -> Figure:
 def _recoveries(course: Course) -> Figure:
     failures = [one for one in course.recoveries.found if one.is_failure]
     verdicts = Counter(one.is_within(course.target, course.now) for one in failures)
-    under_way = sum(one.seconds is None for one in failures)
+    under_way = sum(one.goes_on for one in failures)
     going_on = (f"{under_way} under way",) if under_way else ()
     if course.target is None:
         return Figure("Recoveries", str(len(failures)), ("no target is declared", *going_on))

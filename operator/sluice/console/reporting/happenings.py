@@ -19,7 +19,8 @@ class Recovery:
     """A time in which the job was away, or short of an executor that a drill has killed.
 
     `seconds` are those until it had caught up, `downtime` those without a batch; None has not come yet or is not known.
-    `exact` is whether the status tells of it.
+    `goes_on` is whether it is under way: one that is over without having caught up lasts as long as is known, until its
+    first batch. `exact` is whether the status tells of it.
     """
 
     cause: str
@@ -27,6 +28,7 @@ class Recovery:
     seconds: float | None = None
     downtime: float | None = None
     is_drill: bool = False
+    goes_on: bool = False
     exact: bool = True
 
     @property
@@ -38,6 +40,8 @@ class Recovery:
         """Seconds so far."""
         if self.seconds is not None:
             return self.seconds
+        if not self.goes_on:
+            return self.downtime or 0.0
         return max(0.0, (now - self.began).total_seconds())
 
     def end(self, now: datetime) -> datetime:
@@ -86,7 +90,7 @@ def recoveries(told: Mapping[str, Any], counter: Curve, lasting: Iterable[Tagged
     kept = [_recovery(one) for one in told.get("past", ())]
     oldest = told.get("count", 0) - len(kept)
     older = tuple(_counted(counter, tuple(lasting), oldest))
-    present = [_recovery(told["present"])] if told.get("present") else []
+    present = [_recovery(told["present"], goes_on=True)] if told.get("present") else []
     now = counter.at(counter.slices.count - 1)
     shown = (
         one
@@ -96,13 +100,14 @@ def recoveries(told: Mapping[str, Any], counter: Curve, lasting: Iterable[Tagged
     return Recoveries(found=tuple(shown), missing=sum(missing for _, missing in older))
 
 
-def _recovery(told: Mapping[str, Any]) -> Recovery:
+def _recovery(told: Mapping[str, Any], *, goes_on: bool = False) -> Recovery:
     return Recovery(
         cause=told["cause"],
         began=datetime.fromisoformat(told["began"]),
         seconds=told.get("caughtUp"),
         downtime=told.get("firstBatch"),
         is_drill=bool(told.get("drilled")),
+        goes_on=goes_on,
     )
 
 

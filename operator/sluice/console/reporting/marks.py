@@ -105,7 +105,9 @@ def _edges(one: Recovery, frame: Frame) -> tuple[float, float]:
 def _recovery(one: Recovery, course: Course, frame: Frame, middle: float) -> Mark:
     """A bar as long as it took; what is beyond the target is of another colour, and behind a line."""
     left, right = _edges(one, frame)
-    told = lasting(one.lasting(frame.now)) + (" so far" if one.seconds is None else "")
+    told = lasting(one.lasting(frame.now))
+    if one.seconds is None:
+        told += " so far" if one.goes_on else ", not caught up"
     target = course.target if one.is_failure else None
     is_late = one.is_within(target, frame.now) is False
     compared = told

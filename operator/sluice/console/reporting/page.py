@@ -76,7 +76,7 @@ def _recovery(one: Recovery, course: Course) -> Row:
         moment(one.began) if one.exact else f"about {moment(one.began)}",
         cause(one),
         _seconds(one.downtime),
-        _seconds(one.seconds) if one.seconds is not None else "under way",
+        "under way" if one.goes_on else _seconds(one.seconds),
         lasting(target) if target is not None else words.NOTHING,
         _MEANING[one.is_within(target, course.now)],
     )

@@ -1,12 +1,12 @@
 """A job over time: what was seen of it and decided, as the situation that the next decision is made from.
 
 The moment of a failure comes from outside, as Kubernetes tells the operator of pods that end. All else comes from
-scrapes. Moments are in seconds of any clock that never goes back; `Terms.epoch` says when it began.
+scrapes. Moments are in seconds of any clock; `Terms.epoch` says when it began. If it goes back, `set_back` is told.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from sluice.core.deciding.compacting import remembered
@@ -94,6 +94,16 @@ class Watcher:
     def reconfigured(self, at: float) -> None:
         """The job has been changed: what did harm before says nothing of it."""
         self.effects = self.effects.reconfigured(self.terms.epoch + at)
+
+    def set_back(self, at: float) -> None:
+        """The clock was set back to a moment: none that it has told before is waited for until it comes again."""
+        self.effects = self.effects.spoiled("the clock was set back meanwhile", math.inf)
+        self.experience = replace(self.experience.without_outage(), latency_at=0.0)
+        self.scrapes, self.lags, self.idle_since = [], [], None
+        self.changed_at = min(self.changed_at, at)
+        self.disturbed_at = min(self.disturbed_at, at)
+        if self.rescaled_at is not None:
+            self.rescaled_at = min(self.rescaled_at, at)
 
     def judge(self, now: float) -> tuple[Judged, ...]:
         """Judge the last rescale if it is time, and tell all that was judged since the last time."""

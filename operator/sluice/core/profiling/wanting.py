@@ -51,6 +51,7 @@ class Hold(StrEnum):
     SETTLING = "Settling"
     RECOVERING = "Recovering"
     CHANGING = "Changing"
+    ROLLED_BACK = "RolledBack"
     RESCALING = "Rescaling"
     OBJECTIVE_MISSED = "ObjectiveMissed"
     BLACKOUT = "Blackout"
@@ -191,6 +192,10 @@ def _transitions(job: StreamJob, production: Production) -> Iterator[NotNow]:
         yield NotNow(reason=Hold.RECOVERING, message=told)
     if record.stopping or record.change.kind in (ChangeClass.RESTART, ChangeClass.MIGRATION):
         yield NotNow(reason=Hold.CHANGING, message="A change of the spec is not applied yet.")
+    rollback = record.proving.rollback
+    if rollback is not None and rollback.is_of(job):
+        told = "What is declared never worked, and the job runs by another spec; see the condition SpecApplied."
+        yield NotNow(reason=Hold.ROLLED_BACK, message=told)
     wanted = wanted_executors(job, record.chosen)
     if production.running != wanted:
         told = f"{production.running} of {format_executors(wanted)} run."

@@ -22,6 +22,7 @@ from sluice.core.profiling.wanting import (
     WantProfile,
     wanted_profile,
 )
+from sluice.core.proving import Proving, Rollback
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries, Recovery
 from tests.support.jobs import NOW, application, job
@@ -203,6 +204,15 @@ BACK = Recovery(cause=Cause.DRIVER_LOSS, incarnation=2, began=NOW, detected=NOW)
 )
 def test_production_is_not_disturbed(reason: str, changes: dict[str, Any]) -> None:
     assert held(seen=production(**changes)).reason == reason
+
+
+def test_a_spec_that_was_rolled_back_is_not_profiled_until_another_one_is_declared() -> None:
+    given_up = Rollback(generation=1, why="no room", fingerprint=profiled().fingerprint)
+    seen = production(record=record(proving=Proving(rollback=given_up)))
+    assert held(seen=seen).reason == "RolledBack"
+    assert held(replace(profiled(), generation=2), seen).reason == "RolledBack"
+    other = replace(profiled(), generation=2, fingerprint="another")
+    assert isinstance(decided(other, seen), WantProfile)
 
 
 def test_a_job_that_is_not_to_run_is_not_profiled() -> None:
