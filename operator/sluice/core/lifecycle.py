@@ -118,7 +118,7 @@ def _without_driver(
         record = record.forgiven()
     if record.gave_up:
         return Verdict(step=WAIT, record=record, phase=Phase.FAILED)
-    if moves_checkpoint(job, record):
+    if restarting.moves_checkpoint(job, record):
         return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
     # Beyond the longest pause is no moment of ours: a clock was set back, or somebody has edited the status.
     latest = now + failures.longest_pause(job.restart)
@@ -146,15 +146,6 @@ def _with_loss(record: Record, now: datetime) -> Record:
     if not was_there or record.stopping is not None:
         return record
     return failures.away(record, Cause.DRIVER_LOSS, now, now)
-
-
-def moves_checkpoint(job: StreamJob, record: Record) -> bool:
-    """Whether a start would leave the checkpoint that holds this job's progress behind, unasked."""
-    return (
-        record.last_batch is not None
-        and record.checkpoint not in (None, job.checkpoint_location)
-        and job.allowed_migration != job.checkpoint_location
-    )
 
 
 def _leaving(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:

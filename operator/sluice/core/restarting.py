@@ -48,6 +48,9 @@ def due(
     moves = change.kind is ChangeClass.MIGRATION and _may_restart(job, record)
     if change.kind is ChangeClass.RESTART or moves:
         return Due(cause=Cause.SPEC_CHANGE, why=f"{change} changed")
+    if moves_checkpoint(job, record):
+        # No other driver would be started: this one is left alone, on whatever node it is.
+        return None
     if record.resize is not None and record.resize.refusal:
         why = f"the executors' CPU changed, and {record.resize.refusal}"
         return Due(cause=Cause.SPEC_CHANGE, why=why)
@@ -66,6 +69,15 @@ def due(
     if fallback is None:
         return None
     return Due(cause=Cause.RESCALE, why=fallback.message, fallback=fallback)
+
+
+def moves_checkpoint(job: StreamJob, record: Record) -> bool:
+    """Whether a start would leave the checkpoint that holds this job's progress behind, unasked."""
+    return (
+        record.last_batch is not None
+        and record.checkpoint not in (None, job.checkpoint_location)
+        and job.allowed_migration != job.checkpoint_location
+    )
 
 
 def drained(record: Record) -> datetime | None:

@@ -9,11 +9,11 @@ from sluice.core.asking import ALLOW_MIGRATION, RETRY, in_vain
 from sluice.core.changes import ChangeClass
 from sluice.core.chosen import wanted_executors
 from sluice.core.conditions import Claim, Condition, fails, holds, unknown
-from sluice.core.lifecycle import moves_checkpoint
 from sluice.core.news import told_of_rollback
 from sluice.core.observations import Observed
 from sluice.core.record import Record
 from sluice.core.resizing import Resize
+from sluice.core.restarting import moves_checkpoint
 from sluice.core.steps import Verdict
 
 
@@ -96,7 +96,8 @@ def _told_of_move(job: StreamJob, record: Record) -> str:
     place, allowed = job.checkpoint_location, job.allowed_migration
     told = (
         f"spec.checkpoint: {place!r}: the job's progress (batch {record.last_batch}) is in {record.checkpoint!r}; "
-        f"to leave it behind, annotate the job with {ALLOW_MIGRATION}={place}"
+        "no driver is started, and one that runs is not restarted by choice, until that is undone or allowed; to leave "
+        f"it behind, annotate the job with {ALLOW_MIGRATION}={place}"
     )
     if allowed is None:
         return told

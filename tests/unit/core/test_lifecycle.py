@@ -330,6 +330,24 @@ def test_a_moved_checkpoint_is_refused_unless_the_new_place_is_named() -> None:
     assert verdict.step == StartDriver(incarnation=2)
 
 
+@pytest.mark.parametrize(
+    ("annotations", "seen"),
+    [
+        ({}, {"why_leave": "is cordoned"}),
+        ({"sluice.dev/restart": "now"}, {}),
+    ],
+    ids=["a cordoned node", "a person"],
+)
+def test_a_driver_is_not_stopped_by_choice_where_no_other_one_would_be_started(
+    annotations: dict[str, str], seen: dict[str, Any]
+) -> None:
+    runs = Observed(driver=driver(job()), report=report(), **seen)
+    record = replace(STARTED, last_batch=7)
+    moved = {"claim": "checkpoints", "path": "elsewhere"}
+    assert look(job(checkpoint=moved, annotations=annotations), record, runs).step == Wait()
+    assert isinstance(look(job(annotations=annotations), record, runs).step, StopDriver)
+
+
 def with_partitions(number: str, **changes: Any) -> StreamJob:
     """The job with its partitions of the state declared."""
     application = {
