@@ -41,6 +41,27 @@ def test_policies_are_tried_under_the_load_of_a_file(
     assert hours["hpa:target=0.5"] < 12
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("--capacity", "4=9000"),
+        ("--capacity", "4=8000", "--plant", "spark-stateful:restart=5"),
+        ("--capacity", "4=8000", "--plant", "spark-stateful:latency=60"),
+    ],
+)
+def test_another_job_is_not_compared_with_a_former_one(
+    load: Path, capsys: pytest.CaptureFixture[str], other: tuple[str, ...]
+) -> None:
+    policy = ("--policy", "static", "--hours", "0.1")
+    former = ("--vs", str(load.parent / "former.json"))
+    assert backtest(load, "--capacity", "4=8000", *policy) == 0
+    (load.parent / "out" / "results.json").rename(load.parent / "former.json")
+    assert backtest(load, "--capacity", "4=8000", *policy, *former) == 0
+    assert "no former result" not in capsys.readouterr().out
+    assert backtest(load, *other, *policy, *former) == 0
+    assert "1 of 1 have no former result with the same job" in capsys.readouterr().out
+
+
 def test_a_prometheus_export_is_a_history_too(load: Path) -> None:
     values = [[1767225600 + at, "3000"] for at in range(0, 1200, 15)]
     path = load.with_suffix(".json")

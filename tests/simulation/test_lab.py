@@ -1,5 +1,6 @@
 """The lab from its command line: what it writes, and what it says to those who ask for something odd."""
 
+import gzip
 import json
 import math
 import os
@@ -226,7 +227,15 @@ def test_in_the_background_of_a_script_a_comparison_goes_on_after_an_interrupt(
             "'1': write a number that is not negative, and less than 1",
         ),
         (["run", "--plant", "phoebe:warming=0"], "'0': write a number that is positive"),
-        (["run", "--plant", "phoebe:smallest=30"], "phoebe:smallest: '30': the others are 2 to 24"),
+        (
+            ["run", "--plant", "phoebe:smallest=30"],
+            "bounds of plant phoebe: 'smallest=30': it has 2 to 24: change both",
+        ),
+        (["run", "--plant", "phoebe:latency=3,latency=4"], "phoebe:latency: 'latency=4': write it"),
+        (["run", "hpa:target=0.3,target=0.4"], "hpa:target: 'target=0.4': write it once"),
+        (["run", "sluice:foresight=0"], "sluice:foresight: '0': write a number that is positive"),
+        (["run", "static:executors=30"], "static:executors: 30: write a number from 2 to 24"),
+        (["run", "static:executors=0"], "static:executors: 0: write a number from 2 to 24"),
         (["run", "--plant", "phoebe:live=1"], "phoebe:live: '1': write yes or no"),
         (["run", "--trace", "nowhere.csv"], "trace: 'nowhere.csv': choose reporting, tuning"),
         (["compare", "--vs", "nowhere.json"], "former result nowhere.json"),
@@ -255,7 +264,30 @@ def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: s
         ("load.json", "nonsense", "/api/v1/query_range"),
         ("load.json", '{"data": {"result": [{"values": []}]}}', "a series without samples"),
         ("load.json", '{"data": {"result": [{"values": [[0, null], [1, null]]}]}}', "0 samples"),
-        ("load.json", '{"data": {"result": []}}', "0 series"),
+        ("load.json", '{"data": {"result": []}}', "'0 series': nothing matched the query"),
+        ("load.json", '{"data": {"result": [{"values": []}, {}]}}', "KeyError('values')"),
+        (
+            "load.json",
+            '{"data": {"result": [{"values": []}, {"values": []}]}}',
+            "'2 series': sum the query over its labels",
+        ),
+        (
+            "load.json",
+            '{"status": "error", "errorType": "bad_data", "error": "exceeded maximum resolution"}',
+            "'exceeded maximum resolution': so Prometheus says: mend the query, or take a longer step",
+        ),
+        (
+            "load.json",
+            '{"status": "success", "data": {"resultType": "vector", "result": [{"value": [1, "5"]}]}}',
+            "'a vector': export it from /api/v1/query_range",
+        ),
+        ("load.json", "null", "/api/v1/query_range"),
+        ("load.json", "[" * 100_000, "/api/v1/query_range"),
+        ("load.csv", "time,rate\n\n# of orders\n0,1\n15,many\n", "\"line 5 is '15,many'\""),
+        ("load.csv", "0,1\n15,2\n30,3,4\n", "'line 3 has 3 columns'"),
+        ("load.csv", "2026-01-31 20:00,1\n31 Jan 2026,2\n", "\"line 2 is '31 Jan 2026,2'\""),
+        ("load.csv", "time;rate\n0;1\n15;2\n", "line 2 is separated by ';'"),
+        ("load.csv", "0\t1\n15\t2\n", "is separated by tabs"),
         ("load.parquet", "nonsense", "Parquet"),
         ("load.txt", "0,1", "give a .csv, .parquet or .json file"),
     ],
@@ -274,6 +306,10 @@ def test_a_file_that_is_no_load_is_refused(
     [
         ("load.csv", "second,rate\n0,10\n2,30\n"),
         ("load.csv", "0,10\n2,30\n"),
+        ("load.csv", "# of orders\ntime,rate\n0,10\n2,30\n"),
+        ("load.csv", "\n\ntime,rate\n0,10\n2,30\n"),
+        ("load.csv", "time,rate\n# of orders\n\n2026-01-31 20:00:00,10\n2026-01-31 20:00:02,30\n"),
+        ("load.csv", "# of orders\n0,10\n2,30\n"),
         ("load.csv", "1e3,10\n1002,30\n"),
         ("load.csv", "\ufeff0,10\n2,30\n"),
         ("load.csv", '"Time","orders"\n"2026-01-31 20:00:00","10"\n"2026-01-31 20:00:02","30"\n'),
@@ -307,6 +343,25 @@ def test_a_number_that_a_file_lacks_is_left_out_and_told(
     trace, told = loads.read(tmp_path / name)
     assert trace.rates.tolist() == [10, 20, 30]
     assert "1 samples without a number were left out" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("0,1\n15,2\n".encode("utf-16"), "'UTF-16': write it as UTF-8: iconv -f UTF-16 -t UTF-8"),
+        ("Zeit,für\n0,1\n".encode("latin-1"), "'text that is not UTF-8': write it as UTF-8: iconv"),
+        ("0,1\n" * 9999 + "ü", "'text that is not UTF-8': write it as UTF-8: iconv"),
+        (gzip.compress(b"0,1\n15,2\n"), "'compressed by gzip': unpack it: gunzip"),
+    ],
+)
+def test_a_csv_in_another_encoding_is_refused_with_its_name(
+    tmp_path: Path, content: bytes | str, problem: str
+) -> None:
+    data = content.encode("latin-1") if isinstance(content, str) else content
+    (tmp_path / "load.csv").write_bytes(data)
+    with pytest.raises(InvalidSpec) as refused:
+        loads.read(tmp_path / "load.csv")
+    assert problem in str(refused.value)
 
 
 def test_a_mark_of_the_byte_order_is_no_part_of_a_file(tmp_path: Path) -> None:
@@ -366,6 +421,13 @@ def test_parameters_are_those_of_the_policy() -> None:
     assert contender("sluice").policy(replace(of, objective=0.99), trace) == Sluice(objective=0.99)
 
 
+def test_both_bounds_of_a_plant_are_changed_together_in_either_order() -> None:
+    for text in ("largest=1,smallest=1", "smallest=1,largest=1", "smallest=40,largest=50"):
+        bounds = plant(f"spark-stateful:{text}").bounds
+        assert f"smallest={bounds.smallest}" in text
+        assert f"largest={bounds.largest}" in text
+
+
 def test_a_plant_can_be_changed_by_its_numbers() -> None:
     found = plant("spark-stateful:restart=20,tasks=48,largest=40,live=no")
     assert (found.restart, found.tasks, found.bounds.largest, found.live) == (20, 48, 40, False)
@@ -398,6 +460,19 @@ def test_only_a_rival_that_is_better_in_both_respects_beats_ours() -> None:
     assert [one.rival for one in found] == [better]
 
 
+def test_another_load_of_the_same_name_and_length_is_not_compared(
+    tmp_path: Path,
+) -> None:
+    found = []
+    for rate in (2000, 3000):
+        (tmp_path / "mine.csv").write_text(f"0,{rate}\n600,{rate}\n")
+        (load,) = loads.sources([str(tmp_path / "mine.csv")])
+        one = Case(contender=contender("static"), plant=plant("phoebe"), source=load, seed=1)
+        found.append(results.rows([carry_out(replace(one, profile=False))]))
+    assert changes(found[0], found[0])
+    assert not changes(found[0], found[1])
+
+
 def test_the_gap_to_the_oracle_is_time_and_price() -> None:
     ours, oracle = row("sluice", late=0.05, hours=60), row("oracle", late=0.02, hours=40)
     (gap,) = gaps([ours, oracle]).values()
@@ -427,6 +502,10 @@ def test_a_change_is_judged_by_both_measures(late: float, hours: float, verdict:
         row("sluice", 0.05, 50, length=1.0),
         replace(row("sluice", 0.05, 50), failures="none"),
         replace(row("sluice", 0.05, 50), profile=False),
+        replace(row("sluice", 0.05, 50), bound=20.0),
+        replace(row("sluice", 0.05, 50), target=60.0),
+        replace(row("sluice", 0.05, 50), job="another"),
+        replace(row("sluice", 0.05, 50), load="another"),
     ],
 )
 def test_runs_under_other_terms_are_no_change(other: Row) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sluice.core.simulation.samples import repaired
+from sluice.core.simulation.suites import SETS, named_trace
 from sluice.core.simulation.trace import Trace
 from sluice.errors import InvalidSpec
 
@@ -75,6 +76,41 @@ def test_what_would_be_a_guess_is_refused(samples: list[tuple[float, float]], wo
     with pytest.raises(InvalidSpec, match="trace mine") as refused:
         read(samples)
     assert words in str(refused.value)
+
+
+def rising(begin: float) -> list[tuple[float, float]]:
+    """What a counter tells of 900 to 1,100 rows/s, each 15 s."""
+    steps = 15 * (1000 + 100 * np.sin(np.arange(200)))
+    return list(zip(15.0 * np.arange(200), begin + np.cumsum(steps), strict=True))
+
+
+@pytest.mark.parametrize("begin", [0, 1e9])
+def test_samples_that_never_fall_are_told_to_be_perhaps_those_of_a_counter(begin: float) -> None:
+    _, told = read(rising(begin))
+    assert told == "200 samples never fall: if they are a counter's, give its rate()"
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [(at, 1000.0) for at in range(200)],
+        [(at, 1000.0 * (1 + at // 50)) for at in range(200)],
+        [(at, float(at)) for at in range(200)],
+        rising(0)[:100],
+        [*rising(0), (3000.0, 1.0)],
+    ],
+    ids=["constant", "stairs", "ramp from nothing", "few", "falls"],
+)
+def test_a_load_is_not_told_to_be_perhaps_a_counter(samples: list[tuple[float, float]]) -> None:
+    _, told = read(samples)
+    assert told == ""
+
+
+@pytest.mark.parametrize("name", [name for shapes in SETS.values() for name in shapes])
+def test_no_load_of_a_set_is_told_to_be_perhaps_a_counter(name: str) -> None:
+    rates = named_trace(name, 1).rates[::15]
+    _, told = read(list(zip(15.0 * np.arange(len(rates)), rates, strict=True)))
+    assert told == ""
 
 
 def test_ten_million_samples_are_no_trouble() -> None:

@@ -29,4 +29,8 @@ def row(policy: str, late: float, hours: float, trace: str = "ramp", length: flo
         hours=length,
         failures="drivers",
         profile=True,
+        bound=2.0,
+        target=180.0,
+        job="",
+        load="",
     )

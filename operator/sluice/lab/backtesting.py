@@ -86,15 +86,15 @@ def backtest(
     trace, repairs = loads.read(file)
     for repair in repairs:
         click.echo(repair, err=True)
-    job = replace(
-        fitted(plant(kind), capacities(measured), max(1.0, float(trace.rates.max()))), name=OWN
-    )
+    capacity = capacities(measured)
+    job = replace(fitted(plant(kind), capacity, max(1.0, float(trace.rates.max()))), name=OWN)
     cases = [
         Case(
             contender=contender,
             plant=job,
             source=source,
             seed=seed,
+            job=f"{kind} {sorted(capacity.items())}",
             failures=failures,
             seconds=None if hours is None else int(hours * 3600),
         )

@@ -1,5 +1,6 @@
 """One run: what is tried, and what came of it. Both are plain enough to go to another process and into a file."""
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,12 @@ class Case:
     """How much of the load; None is all of it."""
     timeline: bool = False
     """Whether its course is kept for a picture."""
+    job: str = ""
+    """What the plant is, where its name does not tell that: another such job is not compared with it."""
+
+    def __post_init__(self) -> None:
+        # Nobody shall wait for other runs to be told that this one cannot be.
+        self.contender.fixed(self.plant)
 
     @property
     def policy(self) -> str:
@@ -80,7 +87,9 @@ def carry_out(case: Case) -> Json:
     outcome = {
         "policy": case.policy,
         "plant": plant.name,
+        "job": case.job,
         "trace": case.source.name,
+        "load": _digest(case.source, trace),
         "suite": case.source.suite,
         "seed": case.seed,
         "failures": case.failures,
@@ -92,6 +101,13 @@ def carry_out(case: Case) -> Json:
         **_scores(score(found, plant)),
     }
     return outcome | ({"timeline": _timeline(found)} if case.timeline else {})
+
+
+def _digest(source: Source, trace: Trace) -> str:
+    """What tells one file from another of the same name; a load of a suite is known by its name."""
+    if source.path is None:
+        return ""
+    return hashlib.sha256(trace.rates.tobytes()).hexdigest()[:16]
 
 
 def _trace(case: Case) -> Trace:

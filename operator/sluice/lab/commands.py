@@ -127,7 +127,7 @@ def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> 
     found = results.rows(outcomes)
     _write(out, outcomes, found, former)
     console = Console(width=None if Console().is_terminal else PIPE_WIDTH)
-    for one in [*table.tables(found), *_courses(outcomes)]:
+    for one in [*table.tables(found, console.width), *_courses(outcomes)]:
         console.print(one)
     if vs:
         for told in _since(former, found):
@@ -150,8 +150,8 @@ def _since(former: Sequence[results.Row], found: Sequence[results.Row]) -> Itera
         yield table.change_table(known)
     if len(known) < len(found):
         yield (
-            f"{len(found) - len(known)} of {len(found)} have no former result with the same plant, load and policy, "
-            "as long, with the same failures and profile"
+            f"{len(found) - len(known)} of {len(found)} have no former result with the same job, load and policy, "
+            "as long, with the same capacity, bound, target, failures and profile"
         )
 
 

@@ -90,10 +90,18 @@ class Contender:
         return wording.numbers(self.parameters)
 
     def fixed(self, plant: Plant) -> int | None:
-        """The number of executors to begin with, where the policy is to have one: all, unless told."""
+        """The number of executors to begin with, where the policy is to have one: all, unless told.
+
+        Raises InvalidSpec if the plant cannot have so many: others would run than the result is named by.
+        """
         if self.name != STATIC:
             return None
-        return int(dict(self.parameters).get("executors", plant.bounds.largest))
+        bounds = plant.bounds
+        executors = int(dict(self.parameters).get("executors", bounds.largest))
+        if bounds.smallest <= executors <= bounds.largest:
+            return executors
+        remedy = f"write a number from {bounds.smallest} to {bounds.largest}, which plant {plant.name} can have"
+        raise InvalidSpec([Problem(f"{STATIC}:executors", executors, remedy)])
 
     def policy(self, plant: Plant, trace: Trace) -> Policy:
         """The policy for a plant."""

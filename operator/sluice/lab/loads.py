@@ -5,10 +5,12 @@ Prometheus range query. Times are seconds, milliseconds and finer since 1970, or
 are repaired and told; where a repair would be a guess, the file is refused.
 """
 
+import csv
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -29,6 +31,11 @@ MISSING = frozenset({"", "null", "none"})
 """How files write that there is no number, beside NaN."""
 
 TWO_COLUMNS = "each line has a time (seconds, or as 2026-01-31T20:00:00Z), a comma, and rows per second without one"
+
+SEPARATORS = {";": "';'", "\t": "tabs"}
+"""Not read: where they separate columns, a comma may be the point of a number."""
+
+GZIP = b"\x1f\x8b"
 
 Converters = Mapping[int | str, Callable[[str], float]]
 """How columns are read that are more than numbers, by their places."""
@@ -96,22 +103,66 @@ def read(path: Path) -> tuple[Trace, tuple[str, ...]]:
 
 
 def _csv(path: Path) -> tuple[Rates, Rates]:
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
-        cells = [line.partition(",")[0].strip(' "\r\n') for line in islice(lines, 2)]
-    head = 0 if _is_moment(cells[0] if cells else "") else 1
-    # A call of Python for each line takes its time, which files of seconds are spared.
-    converters: Converters = {0: _moment} if any("-" in cell for cell in cells[head:]) else {}
     try:
+        with path.open(encoding="utf-8-sig") as lines:
+            first = [*islice(_told(lines), 2)]
+        times = [line.partition(",")[0].strip(' "') for _, line in first]
+        has_head = bool(times) and not _is_moment(times[0])
+        head, times = (first[0][0], times[1:]) if has_head else (0, times)
+        # A call of Python for each line takes its time, which files of seconds are spared.
+        converters: Converters = {0: _moment} if any("-" in at for at in times) else {}
         try:
             table = _columns(path, head, converters)
         except ValueError:
             # So are files without missing numbers.
-            table = _columns(path, head, {**converters, 1: _rate})
+            table = _columns(path, head, {0: _moment, 1: _rate})
+    except UnicodeDecodeError as error:
+        raise _undecodable(path) from error
     except (ValueError, IndexError) as error:
-        raise _refusal(path, str(error), TWO_COLUMNS) from error
+        raise _refusal(path, _mistake(path, head) or str(error), TWO_COLUMNS) from error
     if table.size and table.shape[1] != 2:
-        raise _refusal(path, f"{table.shape[1]} columns", TWO_COLUMNS)
+        raise _refusal(path, _mistake(path, head) or f"{table.shape[1]} columns", TWO_COLUMNS)
     return table[:, 0], table[:, -1]
+
+
+def _told(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """What the lines of a file say, and their numbers: numpy skips empty ones and comments."""
+    for number, line in enumerate(lines, start=1):
+        told = line.partition("#")[0].strip()
+        if told:
+            yield number, told
+
+
+def _mistake(path: Path, head: int) -> str | None:
+    """The first line that cannot be read, by its number in the file: numpy tells that of the row."""
+    with path.open(encoding="utf-8-sig") as lines:
+        found = ((number, _flaw(line)) for number, line in _told(lines) if number > head)
+        return next((f"line {number} {flaw}" for number, flaw in found if flaw), None)
+
+
+def _flaw(line: str) -> str | None:
+    cells = next(csv.reader([line]))
+    try:
+        if len(cells) == 2:
+            _moment(cells[0])
+            _rate(cells[1])
+            return None
+        flaw = f"has {len(cells)} columns"
+    except ValueError:
+        flaw = f"is {line!r}"
+    other = next((name for mark, name in SEPARATORS.items() if mark in line), None)
+    return f"is separated by {other}" if other else flaw
+
+
+def _undecodable(path: Path) -> InvalidSpec:
+    with path.open("rb") as content:
+        begin = content.read(2)
+    if begin == GZIP:
+        return _refusal(path, "compressed by gzip", f"unpack it: gunzip < {path.name} > load.csv")
+    encoding = "UTF-16" if begin in (BOM_UTF16_LE, BOM_UTF16_BE) else "ISO-8859-1"
+    value = "UTF-16" if encoding == "UTF-16" else "text that is not UTF-8"
+    remedy = f"write it as UTF-8: iconv -f {encoding} -t UTF-8 < {path.name} > load.csv"
+    return _refusal(path, value, remedy)
 
 
 def _columns(path: Path, head: int, converters: Converters) -> Rates:
@@ -185,19 +236,37 @@ def _rates(found: ArrayLike) -> Rates:
 def _prometheus(path: Path) -> tuple[Rates, Rates]:
     try:
         answer: Any = json.loads(path.read_text(encoding="utf-8-sig"))
-        found = answer["data"]["result"] if "data" in answer else answer
+        found = _series(path, answer)
         samples = [sample for series in found for sample in series["values"]]
         table = np.array([[float(at), _rate(rate)] for at, rate in samples], dtype=float)
-    except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         remedy = "export it from /api/v1/query_range, which has data.result[].values"
         raise _refusal(path, repr(error), remedy) from error
-    if len(found) != 1:
+    if not found:
+        remedy = "nothing matched the query in that time: look at both, and export it again"
+        raise _refusal(path, "0 series", remedy)
+    if len(found) > 1:
         remedy = "sum the query over its labels, so that it gives one series"
         raise _refusal(path, f"{len(found)} series", remedy)
     if not samples:
         remedy = "ask for a time in which the query has values"
         raise _refusal(path, "a series without samples", remedy)
     return table[:, 0], table[:, 1]
+
+
+def _series(path: Path, answer: Any) -> Any:
+    """The result of an answer, or what has been taken out of it."""
+    if isinstance(answer, list):
+        return answer
+    if answer.get("status") == "error":
+        remedy = "so Prometheus says: mend the query, or take a longer step, and export it again"
+        raise _refusal(path, answer.get("error"), remedy)
+    data = answer.get("data", answer)
+    kind = data.get("resultType", "matrix")
+    if kind != "matrix":
+        remedy = "export it from /api/v1/query_range, which tells a load over a time"
+        raise _refusal(path, f"a {kind}", remedy)
+    return data["result"]
 
 
 def _refusal(path: Path, value: object, remedy: str) -> InvalidSpec:

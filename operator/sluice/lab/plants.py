@@ -4,10 +4,11 @@ Any number of a plant can be changed, and the smallest and largest number of exe
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from sluice.core.deciding.situation import Bounds
 from sluice.core.simulation.plant import PLANTS, Plant
 from sluice.errors import InvalidSpec, Problem
 
@@ -54,25 +55,35 @@ def plant(text: str) -> Plant:
     name, _, told = text.partition(":")
     if name not in PLANTS:
         raise InvalidSpec([Problem("plant", name, f"choose one of {', '.join(PLANTS)}, or all")])
-    found = PLANTS[name]
+    changes: dict[str, Any] = {}
     for pair in filter(None, told.split(",")):
-        found = _changed(found, name, pair)
-    return replace(found, name=text)
+        number, value = _change(name, pair)
+        if number in changes:
+            remedy = "write it once: two numbers contradict each other"
+            raise InvalidSpec([Problem(f"{name}:{number}", pair, remedy)])
+        changes[number] = value
+    found = PLANTS[name]
+    bounds = _bounds(
+        name, found.bounds, {end: changes.pop(end) for end in BOUNDS if end in changes}
+    )
+    return replace(found, name=text, bounds=bounds, **changes)
 
 
-def _changed(found: Plant, plant: str, pair: str) -> Plant:
+def _change(plant: str, pair: str) -> tuple[str, float | bool]:
     name, _, text = pair.partition("=")
     if name not in NUMBERS:
         remedy = f"choose one of {', '.join(NUMBERS)}"
         raise InvalidSpec([Problem(f"number of plant {plant}", name, remedy)])
-    change: dict[str, Any] = {name: _number(plant, name, text)}
-    if name not in BOUNDS:
-        return replace(found, **change)
+    return name, _number(plant, name, text)
+
+
+def _bounds(plant: str, found: Bounds, changes: Mapping[str, int]) -> Bounds:
     try:
-        return replace(found, bounds=replace(found.bounds, **change))
+        return replace(found, **changes)
     except ValueError:
-        remedy = f"the others are {found.bounds.smallest} to {found.bounds.largest}; change both, the larger one first"
-        raise InvalidSpec([Problem(f"{plant}:{name}", text, remedy)]) from None
+        told = ",".join(f"{name}={value}" for name, value in changes.items())
+        remedy = f"it has {found.smallest} to {found.largest}: change both, the smallest to no more than the largest"
+        raise InvalidSpec([Problem(f"bounds of plant {plant}", told, remedy)]) from None
 
 
 def _number(plant: str, name: str, text: str) -> float | bool:

@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines with one axis; `ceiling` cuts what would dwarf the rest, `bound` is a line across."""
+    """Lines with one axis; `ceiling` cuts what would dwarf the rest, and says so, `bound` is a line across."""
 
     title: str
     lines: Sequence[Line]
@@ -76,6 +76,7 @@ def _drawn(panel: Panel, at: Sequence[float], seconds: float, failures: Sequence
         parts.append(
             f'<path class="{line.style}" d="{drawn}"><title>{html.escape(line.name)}</title></path>'
         )
+        parts += _peak(line, at, seconds, panel.ceiling)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -84,6 +85,22 @@ def _points(line: Line, at: Sequence[float], seconds: float, ceiling: float) -> 
         None if value is None else (_x(moment, seconds), _y(value, ceiling))
         for moment, value in zip(at, line.values, strict=True)
     ]
+
+
+def _peak(line: Line, at: Sequence[float], seconds: float, ceiling: float) -> list[str]:
+    """Where a line is cut it is said how far it goes."""
+    known = [
+        (value, moment)
+        for moment, value in zip(at, line.values, strict=True)
+        if value is not None and value > ceiling
+    ]
+    if not known:
+        return []
+    largest, moment = max(known)
+    x = _x(moment, seconds)
+    # On the side where there is more space.
+    side, x = ("before", x - 5) if x > WIDTH / 2 else ("after", x + 5)
+    return [f'<text x="{x:.1f}" y="{TOP + 9}" class="{side}">up to {short(largest)}</text>']
 
 
 def _axis(panel: Panel, seconds: float) -> list[str]:

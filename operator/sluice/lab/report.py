@@ -26,7 +26,7 @@ tr.sluice td { font-weight: 600; }
 .runs { display: grid; grid-template-columns: repeat(auto-fill, minmax(420px, 1fr)); gap: 1.5rem; margin-top: 1rem; }
 svg { display: block; width: 100%; height: auto; margin-bottom: 2px; }
 svg text { font: 10px system-ui, sans-serif; fill: var(--soft); }
-svg .number { text-anchor: end; } svg .hour { text-anchor: middle; } svg .title { fill: var(--ink); }
+svg .number, svg .before { text-anchor: end; } svg .hour { text-anchor: middle; } svg .title { fill: var(--ink); }
 svg path { fill: none; stroke-width: 1.3; }
 svg .grid { stroke: var(--faint); stroke-width: .6; } svg .failure { stroke: var(--red); stroke-dasharray: 2 3; }
 svg .load, svg .asked { stroke: var(--ink); } svg .asked { stroke-dasharray: 3 2; stroke-width: 1; }

@@ -18,6 +18,9 @@ CYCLE = 2.0
 Key = tuple[str, str, str]
 """Plant, load and policy."""
 
+Terms = tuple[float, str, bool, float, float, str, str]
+"""Length, failures, profile, bound, target, and what job and load are where their names do not tell that."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -48,6 +51,12 @@ class Row:
     """Of one run."""
     failures: str
     profile: bool
+    bound: float
+    target: float
+    job: str
+    """What a plant is whose name does not tell it."""
+    load: str
+    """What tells the load of a file from others of its name."""
 
     @property
     def key(self) -> Key:
@@ -55,9 +64,17 @@ class Row:
         return (self.plant, self.trace, self.policy)
 
     @property
-    def terms(self) -> tuple[float, str, bool]:
-        """Without these the numbers of two results say nothing about each other: length, failures, profile."""
-        return (self.hours, self.failures, self.profile)
+    def terms(self) -> Terms:
+        """Where one of them differs, the numbers of two results say nothing about each other."""
+        return (
+            self.hours,
+            self.failures,
+            self.profile,
+            self.bound,
+            self.target,
+            self.job,
+            self.load,
+        )
 
     @property
     def live_per_cycle(self) -> float:
@@ -125,6 +142,11 @@ def _row(group: Sequence[Json]) -> Row:
         hours=mean("seconds") / 3600,
         failures=first["failures"],
         profile=first["profile"],
+        bound=first["bound"],
+        target=first["target"],
+        # Where a former release has not told them, its files and own jobs are comparable with none.
+        job=first.get("job", ""),
+        load=first.get("load", ""),
     )
 
 

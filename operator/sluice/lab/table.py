@@ -1,12 +1,14 @@
 """Results as a table for the terminal, and the same in Markdown. Both say which loads were used for tuning."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from rich.box import SIMPLE
+from rich.console import Console
 from rich.table import Table
 
 from sluice.lab.cases import Json
-from sluice.lab.results import Row, by_scene
+from sluice.lab.results import Key, Row, by_scene
 from sluice.lab.verdicts import Change, Gap, gaps
 
 MEASURES = """\
@@ -39,6 +41,13 @@ COLUMNS: Sequence[tuple[str, Callable[[Row], str]]] = (
 )
 
 
+LEAST_FIRST = ("ms", "turns", "seen", "error", "profile", "restarts", "live", "mean", "x oracle")
+"""The columns that a narrow terminal goes without, in this order: how late, how dear and for whom is always shown."""
+
+WIDEST = 10_000
+"""Columns in which every table has all the space that it wants."""
+
+
 def headings() -> tuple[str, ...]:
     """The names of the columns."""
     return (*(name for name, _ in COLUMNS), "x oracle")
@@ -56,17 +65,40 @@ def title(scene: Sequence[Row]) -> str:
     return f"{first.plant} under {first.trace} ({first.suite}, {first.hours:.3g} h, {seeds})"
 
 
-def tables(found: Sequence[Row]) -> list[Table]:
-    """For the terminal."""
-    known, shown = gaps(found), []
-    for scene in by_scene(found).values():
-        table = Table(title=title(scene), title_justify="left", box=SIMPLE, pad_edge=False)
-        for number, name in enumerate(headings()):
-            table.add_column(name, justify="right" if number else "left", no_wrap=number > 0)
-        for row in scene:
-            table.add_row(*cells(row, known.get(row.key)))
-        shown.append(table)
-    return shown
+def tables(found: Sequence[Row], width: int) -> list[Table]:
+    """For a terminal of such a width: what is left out for it is told below."""
+    known = gaps(found)
+    return [_fitting(scene, known, width) for scene in by_scene(found).values()]
+
+
+def _fitting(scene: Sequence[Row], known: Mapping[Key, Gap], width: int) -> Table:
+    ruler = Console(width=WIDEST)
+    for count in range(len(LEAST_FIRST) + 1):
+        table = _table(scene, known, LEAST_FIRST[:count])
+        if ruler.measure(table).maximum <= width:
+            break
+    return table
+
+
+def _table(scene: Sequence[Row], known: Mapping[Key, Gap], without: Sequence[str]) -> Table:
+    caption = f"too narrow for {', '.join(without)}: results.md has them" if without else None
+    table = Table(
+        title=title(scene),
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+        box=SIMPLE,
+        pad_edge=False,
+    )
+    kept = [place for place, name in enumerate(headings()) if name not in without]
+    for place in kept:
+        justify: Literal["left", "right"] = "right" if place else "left"
+        # Where even that is too wide, a name goes on in the next line rather than being cut.
+        table.add_column(headings()[place], justify=justify, no_wrap=place > 0, overflow="fold")
+    for row in scene:
+        told = cells(row, known.get(row.key))
+        table.add_row(*(told[place] for place in kept))
+    return table
 
 
 def markdown(found: Sequence[Row], notes: Sequence[str] = ()) -> str:
@@ -103,9 +135,11 @@ def change_cells(change: Change) -> tuple[str, ...]:
 
 def change_table(changes: Sequence[Change]) -> Table:
     """What has changed, for the terminal."""
-    table = Table(title="Since the former result", title_justify="left", box=SIMPLE)
+    table = Table(title="Since the former result", title_justify="left", box=SIMPLE, pad_edge=False)
     for name in CHANGE_HEADINGS:
-        table.add_column(name)
+        table.add_column(
+            name, overflow="fold", min_width=len(name), no_wrap=name == CHANGE_HEADINGS[-1]
+        )
     for change in changes:
         table.add_row(*change_cells(change))
     return table

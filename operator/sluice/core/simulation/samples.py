@@ -8,7 +8,8 @@
     a longer gap          refused: nobody knows the load there
 
 Times are seconds. If they can only be milli-, micro- or nanoseconds since 1970, they are taken so; of times that begin
-near zero nobody knows. All repairs are told. The first sample is second 0.
+near zero nobody knows. All repairs are told, and whether the samples may be those of a counter. The first sample is
+second 0.
 """
 
 import numpy as np
@@ -30,6 +31,10 @@ before the year 5138.
 """
 
 
+MANY = 100
+"""Samples. A rate has fallen in so many; a counter is by now far larger than what is added to it."""
+
+
 def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, ...]]:
     """Make a trace of samples; tells what was repaired. Raises InvalidSpec."""
     told: list[str] = []
@@ -48,9 +53,22 @@ def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, .
         told.append("samples were out of order and have been sorted")
         order = np.argsort(times, kind="stable")
         times, rates = times[order], rates[order]
+    if _may_be_counter(rates):
+        told.append(f"{len(rates)} samples never fall: if they are a counter's, give its rate()")
     if times[0]:
         told.append(f"it begins at {times[0]:.0f} s, which is second 0 of the run")
     return Trace(name=name, rates=_by_second(name, times - times[0], rates, told)), tuple(told)
+
+
+def _may_be_counter(rates: Rates) -> bool:
+    """Whether all samples rise, or most of them: stairs and what is constant rest, and a ramp from 0 was made up."""
+    steps = np.diff(rates)
+    return bool(
+        len(rates) > MANY
+        and rates.min() > 0
+        and (steps >= 0).all()
+        and np.count_nonzero(steps) > len(steps) / 2
+    )
 
 
 def _in_seconds(times: Rates, told: list[str]) -> Rates:

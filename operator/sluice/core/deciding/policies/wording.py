@@ -11,7 +11,17 @@ COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
 """Parameters that are whole numbers."""
 
 POSITIVE = frozenset(
-    {"target", "threshold", "seconds", "catch_up", "horizon", "bins", "downtime_share", "objective"}
+    {
+        "target",
+        "threshold",
+        "seconds",
+        "catch_up",
+        "horizon",
+        "foresight",
+        "bins",
+        "downtime_share",
+        "objective",
+    }
 )
 """Parameters that are more than nothing: policies divide by them."""
 
@@ -31,7 +41,14 @@ def policy_of(text: str) -> Policy:
 
 def parameters(policy: str, told: str, known: Iterable[str]) -> Pairs:
     """The parameters that are told behind a policy's name, if they are known. Raises InvalidSpec."""
-    return tuple(_parameter(policy, pair, tuple(known)) for pair in told.split(",") if pair)
+    found: dict[str, float] = {}
+    for pair in filter(None, told.split(",")):
+        name, value = _parameter(policy, pair, tuple(known))
+        if name in found:
+            remedy = "write it once: two numbers contradict each other"
+            raise InvalidSpec([Problem(f"{policy}:{name}", pair, remedy)])
+        found[name] = value
+    return tuple(found.items())
 
 
 def numbers(pairs: Pairs) -> dict[str, float]:
