@@ -353,6 +353,7 @@ def test_a_number_that_a_file_lacks_is_left_out_and_told(
         ("0,1\n" * 9999 + "ü", "'text that is not UTF-8': write it as UTF-8: iconv"),
         (gzip.compress(b"0,1\n15,2\n"), "'compressed by gzip': unpack it: gunzip"),
     ],
+    ids=["UTF-16", "ISO-8859-1", "far below", "gzip"],
 )
 def test_a_csv_in_another_encoding_is_refused_with_its_name(
     tmp_path: Path, content: bytes | str, problem: str
