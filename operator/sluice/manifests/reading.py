@@ -43,8 +43,8 @@ _SIGKILL, _SIGTERM, _SIGPWR = 9, 15, 30
 _UNTOLD, _KILLED = -1, 128 + _SIGKILL
 """The exit code of a container of whose end no kubelet tells, and of one that goes on after its grace period."""
 
-_REQUESTS = (128 + _SIGTERM, 128 + _SIGPWR)
-"""The exit codes of containers that follow: kubelets ask by the one signal, Spark's decommissioning by the other."""
+_ASKED, _DECOMMISSIONED = 128 + _SIGTERM, 128 + _SIGPWR
+"""The exit codes of containers that follow: kubelets ask by the one signal, Spark's hook before that by the other."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -131,11 +131,14 @@ def lost_executor(pod: Json) -> LostExecutor | None:
 
 def _was_told_to_go(metadata: Json, ended: Termination) -> bool:
     """Whether somebody had deleted the pod by then. Spark does so, too, as soon as an executor is breaking down."""
+    if ended.exit_code == _DECOMMISSIONED:
+        # Whoever deletes it once more, for less time, makes the first deletion look later than it was.
+        return True
     gone_by = _time(metadata.get("deletionTimestamp"))
     if gone_by is None:
         return False
     asked = gone_by - timedelta(seconds=metadata.get("deletionGracePeriodSeconds", 0))
-    told = {_UNTOLD: asked, **dict.fromkeys(_REQUESTS, asked), _KILLED: gone_by}
+    told = {_UNTOLD: asked, _ASKED: asked, _KILLED: gone_by}
     since = told.get(ended.exit_code)
     return since is not None and (ended.at is None or ended.at >= since)
 

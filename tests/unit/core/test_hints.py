@@ -65,6 +65,10 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             "Some data may have been lost because they are not available in Kafka any more; either",
             ["of clicks", "failOnDataLoss", "spec.checkpoint"],
         ),
+        (
+            "ExecutorLostFailure ... container state: terminated exit code: 52 termination reason: Error",
+            ["spec.executors.memory", "heap of 1024 MiB was full"],
+        ),
         ("ModuleNotFoundError: No module named 'x'", ["pythonPath"]),
         (
             "IllegalArgumentException: Secret keys provided via files is only allowed in Kubernetes mode.",

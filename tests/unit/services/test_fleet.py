@@ -354,6 +354,7 @@ def test_executors_that_return_or_were_told_to_go_are_not_lost() -> None:
     fleet.see_pod(ended_executor(1, exit_code=0))
     fleet.see_pod(leaving(2, exit_code=137, asked=timedelta(seconds=-30)))
     fleet.see_pod(leaving(2, exit_code=143, asked=timedelta(0)))
+    fleet.see_pod(leaving(2, exit_code=158, asked=timedelta(seconds=2)))
     fleet.see_pod(ended_executor(3, of="pod-0"))
     assert fleet.lost(KEY) is None
 
