@@ -351,12 +351,15 @@ def test_executors_that_break_down_are_lost_even_if_spark_is_quick_to_delete_the
 def test_executors_that_return_or_were_told_to_go_are_not_lost() -> None:
     fleet = Fleet()
     fleet.see_pod(driver_pod())
-    fleet.see_pod(ended_executor(1, exit_code=0))
-    fleet.see_pod(leaving(2, exit_code=137, asked=timedelta(seconds=-30)))
-    fleet.see_pod(leaving(2, exit_code=143, asked=timedelta(0)))
-    fleet.see_pod(leaving(2, exit_code=158, asked=timedelta(seconds=2)))
-    fleet.see_pod(ended_executor(3, of="pod-0"))
-    assert fleet.lost(KEY) is None
+    for pod in (
+        ended_executor(1, exit_code=0),
+        leaving(2, exit_code=137, asked=timedelta(seconds=-30)),
+        leaving(2, exit_code=143, asked=timedelta(0)),
+        leaving(2, exit_code=158, asked=timedelta(seconds=2)),
+        ended_executor(3, of="pod-0"),
+    ):
+        fleet.see_pod(pod)
+        assert fleet.lost(KEY) is None
 
 
 def test_each_executor_that_is_lost_counts_once_and_those_of_each_driver_by_themselves() -> None:
