@@ -216,7 +216,7 @@ def _of_memory(job: StreamJob) -> tuple[Known, ...]:
             f"lives of spec.application.executor.memoryOverhead, which is {overhead} MiB; raise it.",
         ),
         (
-            # Spark tells of a task "(executor 4): java.lang.OutOfMemoryError: Java heap space", of a pod "exit code: 52".
+            # Spark tells of a task "(executor 4): java.lang.OutOfMemoryError: ...", and of a pod "exit code: 52".
             ("exit code 52", "exit code: 52", "): java.lang.OutOfMemoryError"),
             f"spec.executors.memory: a Java heap of {heap} MiB was full; raise it, or read fewer rows a "
             "batch.",
