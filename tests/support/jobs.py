@@ -6,7 +6,14 @@ from typing import Any
 
 from sluice.api import convert
 from sluice.core.application import StreamJob
-from sluice.core.observations import AgentReport, DriverPod, ExecutorWork, PodPhase, QueryReport
+from sluice.core.observations import (
+    AgentReport,
+    DriverPod,
+    ExecutorWork,
+    PodPhase,
+    QueryReport,
+    WaitingExecutor,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -68,6 +75,12 @@ def driver(of: StreamJob, *, incarnation: int = 1, **changes: Any) -> DriverPod:
         document=of.document,
     )
     return replace(running, **changes)
+
+
+def without_node(name: str, lack: str) -> WaitingExecutor:
+    """An executor's pod for which no node has enough of something."""
+    obstacle = ("Unschedulable", f"0/2 nodes are available: 2 Insufficient {lack}.")
+    return WaitingExecutor(name=name, uid="u", created=NOW, obstacle=obstacle, lacks_node=True)
 
 
 def report(*queries: QueryReport, **changes: Any) -> AgentReport:

@@ -21,6 +21,7 @@ from sluice.api.v1alpha1.streamjob import StreamJob as ApiStreamJob
 from sluice.api.v1alpha1.streamjob import StreamJobSpec
 from sluice.core import changes, quantities
 from sluice.core.application import (
+    TASK_CPUS,
     Application,
     Checkpoint,
     Executors,
@@ -53,7 +54,6 @@ _MINIMUM_OVERHEAD = 384 * MEBIBYTE
 _DRIVER_OVERHEAD_PERCENT = 40
 _EXECUTOR_OVERHEAD_PERCENT = 10
 _DRIVER_CPU = Millicores(500)
-_TASK_CPUS = "spark.task.cpus"
 
 
 def spec_document(spec: object) -> dict[str, Any]:
@@ -221,12 +221,12 @@ def _application(declared: ApiApplication, executors: ApiExecutors) -> Applicati
 
 
 def _task_cpus(declared: ApiApplication) -> str:
-    return declared.spark_conf.get(_TASK_CPUS, "1")
+    return declared.spark_conf.get(TASK_CPUS, "1")
 
 
 def _slot_problems(spec: StreamJobSpec) -> Iterator[Problem]:
     cpus, cores = _task_cpus(spec.application), spec.executors.cores
-    path = f"spec.application.sparkConf[{_TASK_CPUS}]"
+    path = f"spec.application.sparkConf[{TASK_CPUS}]"
     if not cpus.isdecimal() or int(cpus) < 1:
         yield Problem(path, cpus, "write the cores that a task takes: a whole number, 1 or more")
     elif int(cpus) > cores:

@@ -16,6 +16,9 @@ from sluice.core.windows import Window
 
 CHECKPOINT_MOUNT = "/checkpoint"
 
+TASK_CPUS = "spark.task.cpus"
+"""Spark's setting for the cores of a task; it decides how many slots an executor has."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class JobKey:

@@ -79,6 +79,10 @@ class Proving:
         """Whether the good spec is in force instead of this generation's."""
         return self.rollback is not None and self.rollback.generation == generation
 
+    def has_given_up(self, job: StreamJob) -> bool:
+        """Whether what is declared was given up, though numbers of executors or bounds of an SLO may have changed."""
+        return self.rollback is not None and self.rollback.is_of(job)
+
     def retried(self, job: StreamJob) -> "Proving":
         """Nothing was given up if a person asks for another try; other executors or bounds of an SLO ask for none."""
         rollback = self.rollback

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from sluice.core.application import Executors, StreamJob
+from sluice.core.application import TASK_CPUS, Executors, StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.observations import DriverPod
 from sluice.core.record import Record
@@ -20,7 +20,7 @@ def executors_of(job: StreamJob, driver: DriverPod | None) -> Executors:
     try:
         cores = int(document["executors"]["cores"])
         conf = document["application"].get("sparkConf") or {}
-        slots = cores // int(conf.get("spark.task.cpus", 1))
+        slots = cores // int(conf.get(TASK_CPUS, 1))
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         # Written by a release with other rules, or by whoever may write pods: what is declared is the best guess.
         return job.executors
@@ -29,9 +29,5 @@ def executors_of(job: StreamJob, driver: DriverPod | None) -> Executors:
 
 def is_as_declared(job: StreamJob, record: Record) -> bool:
     """Whether what is declared is what runs, or what it can become without another driver."""
-    rollback = record.proving.rollback
-    is_given_up = rollback is not None and rollback.is_of(job)
-    return not is_given_up and record.change.kind not in (
-        ChangeClass.RESTART,
-        ChangeClass.MIGRATION,
-    )
+    waits = record.change.kind in (ChangeClass.RESTART, ChangeClass.MIGRATION)
+    return not waits and not record.proving.has_given_up(job)

@@ -239,7 +239,7 @@ class Autoscaler:
             watcher=watcher,
             forecaster=Forecaster(),
             notebook=known,
-            absences=courses.begun(record.recoveries.past),
+            absences=courses.beginnings(record.recoveries.past),
             taught=courses.taught(known.memory),
             key=courses.program(known.memory),
             share=courses.share_of(record),

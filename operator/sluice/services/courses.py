@@ -155,7 +155,7 @@ class Course:
                 # With other CPU, what did harm before says nothing.
                 self.watcher.reconfigured(now)
         known, recoveries = self.absences, _all(record.recoveries)
-        self.absences = begun(recoveries)
+        self.absences = beginnings(recoveries)
         for away in recoveries:
             if away.began not in known:
                 self._lose_driver(away.cause, away.began.timestamp())
@@ -263,7 +263,7 @@ def _told_key(key: Key | None) -> Mapping[str, Any] | None:
     return {"image": key.image, "configuration": key.configuration, "digest": key.digest}
 
 
-def begun(recoveries: Sequence[Recovery]) -> frozenset[datetime]:
+def beginnings(recoveries: Sequence[Recovery]) -> frozenset[datetime]:
     """When some began, by which they are told apart."""
     return frozenset(recovery.began for recovery in recoveries)
 

@@ -151,8 +151,7 @@ class Fleet:
         if known is not None and known["metadata"]["uid"] == metadata["uid"]:
             del self._jobs[key]
             del self._declared[key]
-            self._ended.pop(key, None)
-            self._lost.pop(key, None)
+            self._forget_ends(key)
             self._leave(key, metadata["uid"])
         return key
 
@@ -189,8 +188,7 @@ class Fleet:
             _note(self._waiting, key, name, None)
             self._note_loss(key, pod, was_there=was_there)
         if key not in self._jobs and key not in self._drivers:
-            self._ended.pop(key, None)
-            self._lost.pop(key, None)
+            self._forget_ends(key)
         return key
 
     def claim(self, job: StreamJob, record: Record) -> JobKey | None:
@@ -281,6 +279,10 @@ class Fleet:
     def _note_end(self, key: JobKey, driver: DriverPod) -> None:
         if driver.is_proven_dead:
             self._ended[key] = (driver.owner_uid, driver.incarnation)
+
+    def _forget_ends(self, key: JobKey) -> None:
+        self._ended.pop(key, None)
+        self._lost.pop(key, None)
 
     def _had_executor(self, key: JobKey, name: str) -> bool:
         return name in self._executors.get(key, {}) or name in self._waiting.get(key, {})

@@ -17,12 +17,11 @@ from sluice.core.observations import (
     QueryFailure,
     Refusal,
     Termination,
-    WaitingExecutor,
 )
 from sluice.core.proving import Good, Proving, Rollback
 from sluice.core.record import Record
 from sluice.core.steps import SetExecutors, StartDriver, StopDriver, Verdict, Wait
-from tests.support.jobs import NOW, driver, job, query, report
+from tests.support.jobs import NOW, driver, job, query, report, without_node
 from tests.unit.core.test_lifecycle import ended, look
 
 OLD = job(generation=4)
@@ -251,13 +250,7 @@ def test_a_spec_whose_executors_are_refused_is_given_up_at_the_deadline() -> Non
     assert "exceeded quota: tight" in verdict.record.proving.rollback.why
 
 
-NO_NODE = WaitingExecutor(
-    name="clicks-2-exec-1",
-    uid="u",
-    created=NOW,
-    obstacle=("Unschedulable", "0/2 nodes are available: 2 Insufficient memory."),
-    lacks_node=True,
-)
+NO_NODE = without_node("clicks-2-exec-1", "memory")
 
 
 def test_a_spec_whose_executors_wait_for_a_node_is_given_up_when_none_can_be_coming() -> None:

@@ -10,13 +10,13 @@ from sluice.core import resizing
 from sluice.core.application import StreamJob
 from sluice.core.changes import ChangeClass
 from sluice.core.conditions import Claim, Condition
-from sluice.core.observations import ExecutorPod, Observed, Refusal, WaitingExecutor
+from sluice.core.observations import ExecutorPod, Observed, Refusal
 from sluice.core.quantities import CpuShare, Millicores, cpu
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause
 from sluice.core.reporting import conditions_of
 from sluice.core.steps import ResizeExecutors, SetExecutors, StopDriver, Verdict, Wait
-from tests.support.jobs import NOW, driver, job, report
+from tests.support.jobs import NOW, driver, job, report, without_node
 from tests.unit.core.test_lifecycle import look
 
 RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
@@ -139,13 +139,7 @@ def test_a_limit_is_taken_away_by_a_restart() -> None:
     assert "limit of a container that runs cannot be taken away" in verdict.record.stopping
 
 
-LACKS_CPU = WaitingExecutor(
-    name="exec-1",
-    uid="pod-9",
-    created=NOW,
-    obstacle=("Unschedulable", "0/2 nodes are available: 2 Insufficient cpu."),
-    lacks_node=True,
-)
+LACKS_CPU = without_node("exec-1", "cpu")
 REFUSED = Refusal(message="exceeded quota: requests.cpu", since=NOW)
 
 

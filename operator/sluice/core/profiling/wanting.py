@@ -192,8 +192,7 @@ def _transitions(job: StreamJob, production: Production) -> Iterator[NotNow]:
         yield NotNow(reason=Hold.RECOVERING, message=told)
     if record.stopping or record.change.kind in (ChangeClass.RESTART, ChangeClass.MIGRATION):
         yield NotNow(reason=Hold.CHANGING, message="A change of the spec is not applied yet.")
-    rollback = record.proving.rollback
-    if rollback is not None and rollback.is_of(job):
+    if record.proving.has_given_up(job):
         told = "What is declared never worked, and the job runs by another spec; see the condition SpecApplied."
         yield NotNow(reason=Hold.ROLLED_BACK, message=told)
     wanted = wanted_executors(job, record.chosen)
