@@ -3,7 +3,8 @@
 Spark fixes the CPU of its executors' pods when the driver starts, so each pod that comes later has the old share again
 and is resized, too: what is compared is always the pod as it is with the spec. Of a driver whose executors were never
 resized no pod is touched, whatever others have made of it. A driver without executors, because pods with the old share
-find no room or are refused, would never have any.
+find no room or are refused, would never have any; what had none for `PATIENCE` counts as that, because executors that
+were lost a moment ago may find their room again.
 
     another share is declared -> resized -> the pod says that its node has no room -> restart
                                     |          (at once, or when it might have room and had none for `PATIENCE`)
@@ -20,7 +21,7 @@ from sluice.core.observations import DriverPod, ExecutorPod, Observed
 from sluice.core.quantities import CpuShare
 
 PATIENCE = timedelta(minutes=1)
-"""How long a node that might have room is waited for."""
+"""How long room is waited for that there may be."""
 
 _NEVER = "Infeasible"
 _LIMIT = "application.executor.cpuLimit"
@@ -48,7 +49,7 @@ def followed(
     resize = _wished(before, job, change, driver)
     if resize is None or resize.refusal:
         return resize
-    stuck = "" if CPU_FIELDS.isdisjoint(change.fields) else _lack_of_any(seen)
+    stuck = "" if CPU_FIELDS.isdisjoint(change.fields) else _lack_of_any(seen, now)
     return replace(resize, refusal=stuck or _refusal(resize.share, seen.executors, now))
 
 
@@ -86,14 +87,15 @@ def _share_of(job: StreamJob) -> CpuShare:
     return CpuShare(request=shape.cpu_request, limit=shape.cpu_limit)
 
 
-def _lack_of_any(seen: Observed) -> str:
+def _lack_of_any(seen: Observed, now: datetime) -> str:
     """Why there is no executor that could be resized; with some, a restart might help nobody."""
     if seen.executors_running:
         return ""
-    if seen.refused is not None:
+    if seen.refused is not None and now - seen.refused.since > PATIENCE:
         return f"with what they had before, the cluster refuses them: {seen.refused.message.rstrip('.')}"
     for one in seen.waiting:
-        if one.lacks_node and one.obstacle is not None and not one.ordered_node:
+        is_stuck = one.lacks_node and not one.ordered_node and now - one.created > PATIENCE
+        if is_stuck and one.obstacle is not None:
             reason, message = one.obstacle
             return f"with what it had before, the pod {one.name} has no node: {reason}: {message.rstrip('.')}"
     return ""

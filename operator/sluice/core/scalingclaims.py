@@ -13,6 +13,7 @@ from sluice.core.measurement import NOT_YET_ASKED, Unmeasured
 from sluice.core.observations import Observed
 from sluice.core.quantities import format_duration
 from sluice.core.record import Record
+from sluice.core.running import executors_of
 from sluice.core.staffing import Staffing
 
 _OFF = "Off"
@@ -25,11 +26,12 @@ def scaling(job: StreamJob, record: Record, seen: Observed, now: datetime) -> Cl
     if unmeasured is not None:
         return unmeasured
     claim = _deciding(job, record, seen)
+    running = replace(job, executors=executors_of(job, seen.driver))
     told = (
         _approved_in_vain(job, record)
         + _rescaled(record, seen, now)
         + executorfaults.told(job, seen, now)
-        + (_idle(job, seen) or _unused(job, record, seen))
+        + (_idle(running, seen) or _unused(running, record, seen))
     )
     return replace(claim, message=claim.message + told)
 

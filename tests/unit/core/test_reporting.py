@@ -615,6 +615,13 @@ def test_executors_find_work_on_as_many_partitions_as_they_have_slots() -> None:
     assert "more than 4 find no work" in told
 
 
+def test_executors_have_the_slots_of_their_driver_until_that_of_a_changed_spec_runs() -> None:
+    large, small = (job(executors={"cores": cores}) for cores in (4, 1))
+    queries = (query(state_partitions=8),)
+    seen = Observed(driver=driver(small), report=replace(report(target=4), queries=queries))
+    assert "find no work" not in claims(seen, of=large)[Condition.SCALING_ACTIVE].message
+
+
 def test_fields_that_are_only_stored_are_named() -> None:
     told = claims(Observed(), of=job(utility={"maximum": 3}))[Condition.SPEC_IN_FORCE]
     assert told.status is Status.FALSE

@@ -139,8 +139,9 @@ def test_a_limit_is_taken_away_by_a_restart() -> None:
     assert "limit of a container that runs cannot be taken away" in verdict.record.stopping
 
 
-LACKS_CPU = without_node("exec-1", "cpu")
-REFUSED = Refusal(message="exceeded quota: requests.cpu", since=NOW)
+LONG_AGO = NOW - resizing.PATIENCE - timedelta(seconds=1)
+LACKS_CPU = replace(without_node("exec-1", "cpu"), created=LONG_AGO)
+REFUSED = Refusal(message="exceeded quota: requests.cpu", since=LONG_AGO)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +165,24 @@ def test_where_no_executor_comes_with_the_old_share_a_new_driver_asks_for_the_ne
     assert isinstance(look(declared(cpuRequest="4"), RAN, none).step, Wait)
     ordered = replace(LACKS_CPU, ordered_node="pod triggered scale-up")
     assert isinstance(look(less, RAN, replace(none, refused=None, waiting=(ordered,))).step, Wait)
+
+
+@pytest.mark.parametrize(
+    "lack",
+    [
+        {"waiting": (replace(LACKS_CPU, created=NOW),)},
+        {"refused": replace(REFUSED, since=NOW)},
+    ],
+    ids=["no room", "refused"],
+)
+def test_executors_that_lack_room_for_a_moment_are_waited_for(lack: dict[str, Any]) -> None:
+    less, none = declared(cpuRequest="100m"), with_pods(of=declared(cpuRequest="4"))
+    verdict = look(less, RAN, replace(none, **lack))
+    assert isinstance(verdict.step, Wait)
+    after = resizing.PATIENCE.total_seconds() + 1
+    assert isinstance(
+        look(less, verdict.record, replace(none, **lack), after=after).step, StopDriver
+    )
 
 
 def test_a_limit_that_was_given_live_is_taken_away_by_a_restart_too() -> None:
