@@ -83,6 +83,28 @@ def test_percentiles_are_of_the_last_minute() -> None:
     assert window.histogram.quantile(1.0) == pytest.approx(2.0)
 
 
+def test_percentiles_are_of_the_last_minute_also_after_the_clock_was_set_back() -> None:
+    latency = Latency()
+    for second in range(9000, 9180):
+        latency = counted(latency, batch(second), ages(100, 10))
+    for second in range(5400, 5580):
+        latency = counted(latency, batch(second), ages(2, 10))
+
+    window = latency.window(5580)
+    assert window.histogram.count == pytest.approx(600, abs=60)
+    assert window.histogram.quantile(1.0) == pytest.approx(2.0)
+
+
+def test_batches_that_are_counted_out_of_order_stay_within_their_minute() -> None:
+    latency = counted(Latency(), batch(0), ages(100, 10))
+    for second in range(60, 240, 30):
+        latency = counted(latency, batch(second + 31), ages(2, 10))
+        latency = counted(latency, batch(second), ages(2, 10))
+
+    assert latency.window(240).histogram.quantile(1.0) == pytest.approx(2.0)
+    assert latency.histogram.count == 130
+
+
 def test_a_job_that_commits_rarely_has_percentiles_of_five_minutes() -> None:
     latency = counted(counted(Latency(), batch(0), ages(3, 10)), batch(200), ages(2, 10))
 

@@ -194,6 +194,30 @@ def test_sigterm_ends_a_program_without_queries_at_once(pyz: Path, tmp_path: Pat
         assert program.ended().exit_code == 143
 
 
+def test_a_program_whose_main_has_returned_goes_on_as_long_as_its_threads_do(
+    pyz: Path, tmp_path: Path
+) -> None:
+    """Its queries may be theirs: a finished job would not be scaled, and nobody would look for queries that fail."""
+    (tmp_path / "main.py").write_text(
+        "import threading\n"
+        "main = threading.main_thread()\n"
+        "def work():\n"
+        "    main.join(5)\n"
+        "    print('main has returned', flush=True)\n"
+        "    threading.Event().wait(600)\n"
+        "threading.Thread(target=work).start()\n"
+    )
+    with running(pyz, tmp_path / "main.py") as program:
+        assert program.process.stdout is not None
+        assert program.process.stdout.readline() == "main has returned\n"
+
+        state = program.wait_for("the agent", lambda state: state is not None)
+
+        assert state["phase"] == "starting"
+        program.terminate()
+        assert program.ended().exit_code == 143
+
+
 def _without_runpy(traceback: str) -> str:
     """Plain Python shows runpy's frames for folders; the agent leaves them out with its own."""
     lines = traceback.splitlines(keepends=True)

@@ -154,6 +154,23 @@ def test_a_start_is_from_the_lease_to_the_first_query_whatever_the_program_start
     assert told["runningAt"] == "2026-11-21T11:55:35.000Z"
 
 
+def test_an_end_of_which_java_does_not_tell_at_once_is_told_by_the_next_poll(
+    program: Program,
+) -> None:
+    """As a JVM does that has no memory left, of which the query has ended."""
+    java = program.starts("run-1", "orders")
+    program.poller.poll()
+    java.is_over = True
+    java.exception = Mock(side_effect=[ConnectionError("no answer"), Nothing()])  # type: ignore[method-assign]
+    with pytest.raises(ConnectionError):
+        program.poller.poll()
+
+    program.poller.poll()
+
+    (record,) = program.poller.snapshot.records
+    assert not record.active
+
+
 def test_an_unnamed_query_is_labelled_by_its_id(program: Program) -> None:
     program.starts("run-1", id="q")
 

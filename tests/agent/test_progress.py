@@ -40,6 +40,21 @@ def test_a_watermark_of_1970_is_none_yet() -> None:
     assert progress.parse(RECORDED).watermark is None
 
 
+@pytest.mark.parametrize("year", ["+58882", "-0044"])
+def test_event_times_of_a_year_that_python_does_not_know_are_unknown_and_the_rest_is_read(
+    year: str,
+) -> None:
+    """As Spark 4.2.0 tells of a program that takes milliseconds for seconds."""
+    text = RECORDED.replace("2026-11-21T11:44:40", f"{year}-06-24T02:11:05").replace(
+        "1970-01-01T00:00:00", f"{year}-06-24T02:04:24"
+    )
+
+    read = progress.parse(text)
+
+    assert (read.event_time_max, read.watermark) == (None, None)
+    assert (read.batch_id, read.rows) == (5, 10)
+
+
 def test_a_trigger_without_add_batch_is_no_batch() -> None:
     assert not building.trigger(is_batch=False).is_batch
 

@@ -462,6 +462,32 @@ def test_a_look_that_fails_is_taken_again_after_a_pause() -> None:
     assert [look.rows for look in driver.looks] == [1]
 
 
+def test_a_topic_is_asked_on_when_the_clock_was_set_back() -> None:
+    topic = Topic({"orders-0": [1.0, 2.0]})
+    driver = Driver(topic)
+    driver.reads("orders")
+    driver.commits(0, 9000.0, **{"orders-0": (0, 1)})
+    driver.keeper.turn()
+    driver.commits(1, 5400.0, **{"orders-0": (1, 2)})
+    driver.keeper.turn()
+
+    assert [look.at for look in driver.looks] == [9001.0, 5401.0]
+    assert all(look.kept for look in driver.looks)
+    assert [timing.batch.batch_id for timing in driver.timings] == [0, 1]
+
+
+def test_a_topic_that_failed_is_asked_again_when_the_clock_was_set_back() -> None:
+    topic = Topic({"orders-0": [1.0]}, fails=True)
+    driver = Driver(topic)
+    driver.reads("orders")
+    driver.now = 9000.0
+    driver.keeper.turn()
+    topic.fails, driver.now = False, 5400.0
+    driver.keeper.turn()
+
+    assert [look.rows for look in driver.looks] == [1]
+
+
 def test_a_query_that_ended_is_not_looked_at_until_its_next_run_has_told_of_its_sources() -> None:
     topic = Topic({"a": [1.0]})
     driver = Driver(topic)

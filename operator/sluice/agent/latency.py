@@ -17,6 +17,9 @@ SHORT_WINDOW_SECONDS, LONG_WINDOW_SECONDS = 60.0, 300.0
 
 _RESOLUTION_SECONDS = 5.0
 
+_MOST_DISORDER_SECONDS = 60.0
+"""By how much a batch may be counted after a later one: each waits for its timestamps for half of that."""
+
 
 @dataclass(frozen=True)
 class Committed:
@@ -126,7 +129,9 @@ class Latency:
         self, time: float, histogram: Histogram
     ) -> tuple[tuple[float, Histogram], ...]:
         """Keep a state every few seconds, and one from before the window to subtract."""
-        recent = self.recent or ((time - _RESOLUTION_SECONDS, self.histogram),)
+        recent = self.recent
+        if not recent or time < recent[-1][0] - _MOST_DISORDER_SECONDS:  # the clock was set back
+            recent = ((time - _RESOLUTION_SECONDS, self.histogram),)
         if len(recent) > 1 and time - recent[-2][0] < _RESOLUTION_SECONDS:
             recent = recent[:-1]
         horizon = time - LONG_WINDOW_SECONDS

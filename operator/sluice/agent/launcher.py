@@ -64,13 +64,12 @@ def _run(path: str, arguments: Sequence[str]) -> None:
     os.environ.update(submission.variables(os.environ, found))
     fence = Fence(configured)
     poller = _started(configured, fence, profile)
-    try:
-        if profile is not None:
-            replacing.prepare(program.folder(path))
-        _enter(fence, poller)
-        program.run(path, arguments)
-    finally:
-        poller.set_phase(FINISHED)
+    # Not when main returns: Python waits for the program's threads, which may have its queries.
+    atexit.register(poller.set_phase, FINISHED)
+    if profile is not None:
+        replacing.prepare(program.folder(path))
+    _enter(fence, poller)
+    program.run(path, arguments)
 
 
 def _enter(fence: Fence, poller: Poller) -> None:

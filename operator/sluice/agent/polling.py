@@ -178,9 +178,11 @@ class Poller:
             return record.with_activity(reading.activity_of(query.java), self._now())
         last = reading.last_progress(query.java)  # the last word, spoken since we looked
         record = record if last is None else self._with_newest(query, record, last)
+        ended = record.with_end(reading.failure_of(query.java), self._now())
+        # Not before it is told: if Java does not answer just now, the next poll asks again.
         self._spark.forget(query.run_id)
         self._checkpoints.forget(query.run_id)
-        return record.with_end(reading.failure_of(query.java), self._now())
+        return ended
 
     def _with_newest(self, query: Query, record: Record, newest: Progress) -> Record:
         for trigger in reading.new_progress(query.java, newest, record.last):

@@ -150,10 +150,16 @@ def _state(operators: Any) -> StateSize | None:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Read 2026-11-21T11:44:41.000Z; Spark says 1970 where it knows no event time yet."""
+    """Read 2026-11-21T11:44:41.000Z; Spark says 1970 where it knows no event time yet.
+
+    A program that takes milliseconds for seconds has event times of the year +58882, which no calendar of Python's has.
+    """
     if not text:
         return None
-    seconds = datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    try:
+        seconds = datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
     return seconds if seconds > 0 else None
 
 

@@ -104,7 +104,8 @@ class Spark:
             return False
         if self._counter is None or self._counter[0] is not context:
             self._counter = (context, Counter(context._jvm))
-        java_sessions = [session._jsparkSession for session in sessions]
+        # Two objects of Python may stand for one of Java, whose queries would be counted twice.
+        java_sessions = dict.fromkeys(session._jsparkSession for session in sessions)
         # Reading an array of Java costs a call for each query, and there is rarely a new one.
         if sum(self._counter[1].count(session) for session in java_sessions) == known:
             return True

@@ -146,7 +146,7 @@ class Timekeeper:
 
     def _kept(self, topic: _Topic, ends: Offsets) -> Kept | None:
         now = self._now()
-        if not ends or now < topic.begins_asked_at + BEGINS_SECONDS:
+        if not ends or _is_since(topic.begins_asked_at, BEGINS_SECONDS, now):
             return None
         topic.begins_asked_at = now
         begins = self._told(topic, topic.reader.begins)
@@ -163,7 +163,7 @@ class Timekeeper:
         self, topic: _Topic, batches: Sequence[Committed], lookups_per_second: float
     ) -> Iterator[Timing]:
         now = self._now()
-        if now < topic.rests_until or self._ended.is_set():
+        if topic.rests(now) or self._ended.is_set():
             return
         try:
             # Half of the lookups are for instants that were asked for before.
@@ -246,10 +246,14 @@ class _Topic:
         self._timeline = Timeline()
         self._timed: dict[Source, Committed] = {}
 
+    def rests(self, now: float) -> bool:
+        """Tell whether it is to be asked nothing, for as long as the longest rest where the clock was set back."""
+        return now < self.rests_until <= now + _LONGEST_REST_SECONDS
+
     def is_due(self, now: float) -> bool:
         """Tell whether it is time for another look; much asking of the past is no reason to wait."""
-        is_paused = self.is_failing and now < self.rests_until
-        return now >= self.looked_at + LOOK_SECONDS and not is_paused
+        is_paused = self.is_failing and self.rests(now)
+        return not _is_since(self.looked_at, LOOK_SECONDS, now) and not is_paused
 
     def has_timed(self, batch: Committed) -> bool:
         """Tell whether the batch, or a later one of its source, was timed already."""
@@ -302,6 +306,11 @@ class _Topic:
             self.reader.close()
         except Exception as error:  # noqa: BLE001  # its JVM may be gone
             logs.write("debug", "A Kafka client did not close", error=repr(error)[:500])
+
+
+def _is_since(moment: float, seconds: float, now: float) -> bool:
+    """Tell whether a moment lies so few seconds back; one that is yet to come was told by a clock that was set back."""
+    return moment <= now < moment + seconds
 
 
 def _lowest(offsets: Iterable[Offsets]) -> Offsets:
