@@ -1,7 +1,7 @@
 """The course of one job that is scaled: what is seen of it from report to report, and learned by that."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ SPACING = 15.0
 """Seconds between two looks: reports come more often, and tell the same."""
 
 PROFILES = 20
-"""Profiles that are remembered to have been learned from."""
+"""Profiles that are gone and are remembered to have been learned from; what is not seen just now may come again."""
 
 _PROFILES, _PROGRAM = "profiles", "program"
 
@@ -95,7 +95,7 @@ class Course:
         """
         for uid, points in profiles.items():
             if uid not in self.taught:
-                self.taught = (*self.taught, uid)[-PROFILES:]
+                self.taught = _remembered((*self.taught, uid), profiles)
                 self.watcher.experience = teaching.taught(
                     self.watcher.experience, points, percentile
                 )
@@ -220,6 +220,13 @@ class Course:
             self.taught, self.key = (), None
         if self.key is None or self.key.digest is None:
             self.key = key
+
+
+def _remembered(taught: Sequence[str], there: Container[str]) -> tuple[str, ...]:
+    """Without the oldest that are gone. One that is there would teach again, in the place of what was learned since."""
+    gone = [uid for uid in taught if uid not in there]
+    forgotten = frozenset(gone[:-PROFILES])
+    return tuple(uid for uid in taught if uid not in forgotten)
 
 
 def share_of(record: Record) -> CpuShare | None:

@@ -25,7 +25,7 @@ from sluice.core.quantities import CpuShare, Millicores
 from sluice.core.record import Record
 from sluice.core.recoveries import Cause, Recoveries
 from sluice.core.resizing import Resize
-from sluice.services.courses import Course, program
+from sluice.services.courses import PROFILES, Course, program
 from tests.support.courses import course, decided
 from tests.support.jobs import NOW, application, driver, job, query, report, work
 
@@ -326,6 +326,28 @@ def test_what_was_learned_of_another_program_is_dropped_with_what_profiles_taugh
     seen.learn({"p1": (point(4, 16_000.0),)}, 0.95)
     rate = 16_000.0 if is_other else 4000.0
     assert seen.watcher.experience.models.capacity.points == ((4, rate),)
+
+
+def test_each_of_many_profiles_teaches_once_as_long_as_it_is_there() -> None:
+    there = {f"p{number}": (point(4, 4000.0),) for number in range(2 * PROFILES)}
+    seen = course()
+    seen.learn(there, 0.95)
+    learned = seen.watcher.experience
+    capacity = learned.models.capacity.with_observation(4, 2000.0)
+    known = replace(learned, models=replace(learned.models, capacity=capacity))
+    seen.watcher.experience = known
+    for number in range(2 * PROFILES):
+        seen.learn({**there, f"other-{number}": ()}, 0.95)
+    for profiles in (there, {}, there):
+        seen.learn(profiles, 0.95)
+    assert seen.watcher.experience == known
+
+
+def test_of_profiles_that_are_gone_few_are_remembered() -> None:
+    seen = course()
+    for number in range(3 * PROFILES):
+        seen.learn({f"uid-{number}": ()}, 0.95)
+    assert len(seen.taught) == PROFILES + 1, "and the one that is there"
 
 
 def test_a_spec_that_is_declared_and_not_running_yet_makes_no_other_program() -> None:

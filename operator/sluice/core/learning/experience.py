@@ -188,7 +188,7 @@ class Experience:
         """The seconds that its rows explain."""
         if isinstance(capacity, NoData):
             return capacity
-        rate = capacity.rate(batch.executors) if batch.executors > 0 else 0.0
+        rate = capacity.rate(batch.executors)
         if rate <= 0:
             return NoData(f"what {batch.executors} executors can do is not known")
         return self.overhead_of(batch.executors) + batch.rows / rate

@@ -227,7 +227,7 @@ def _split(told: Sequence[_Evidence], thought: _Evidence) -> Overheads:
     if fixed < 0:
         return Overheads(
             fixed=0.0,
-            shared=across / squares,
+            shared=max(0.0, across / squares),
             fixed_error=0.0,
             shared_error=NOISE / math.sqrt(squares),
         )
@@ -294,7 +294,8 @@ def _instruments(group: Sequence[BatchReport]) -> list[float]:
 
     A batch that a limit has kept small has the same rows after any interval: of both numbers the more usual one counts.
     """
-    intervals = [batch.interval for batch in group if batch.interval]
+    # One that is negative tells that the driver's clock was set back.
+    intervals = [batch.interval for batch in group if batch.interval and batch.interval > 0]
     if not intervals:
         return [batch.rows for batch in group]
     usual, typical = median(intervals), median(batch.rows for batch in group)

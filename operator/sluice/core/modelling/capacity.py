@@ -79,7 +79,9 @@ class Capacity:
     floors: tuple[tuple[int, float], ...] = ()
 
     def rate(self, executors: int) -> float:
-        """Rows per second."""
+        """Rows per second; none where nobody is left to work, as at the end of a batch whose last executor was lost."""
+        if executors < 1:
+            return 0.0
         return max(min(self.curve.rate(executors), FASTEST), _floor(self.floors, executors))
 
     def estimate(self, executors: int) -> Estimate:

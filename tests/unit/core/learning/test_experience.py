@@ -127,6 +127,18 @@ def test_small_batches_are_not_believed_to_tell_more_than_is_foretold_from_fewer
     assert rate == pytest.approx(1250, rel=0.01), "with a backlog"
 
 
+def test_a_batch_that_ended_without_any_executor_left_tells_nothing_and_the_others_do() -> None:
+    """Nobody has noticed the loss, where another executor still had to come: what is learned goes on."""
+    known = CapacityModel(slots=Slots(cores=1, tasks=8), points=((2, 500.0), (4, 1000.0)))
+    batches = steady(rate=2000.0)
+    batches[2] = replace(batches[2], executors=0)
+    found = Experience(models=Models(capacity=known))
+    for batch in batches:
+        found = found.with_batches([batch], now=batch.end)
+    assert rate(found) == pytest.approx(2000, rel=0.05)
+    assert {executors for executors, _ in found.models.capacity.points} == {2, 4}
+
+
 def test_an_overhead_that_most_of_a_batch_would_be_is_not_known() -> None:
     alike = [report(20.0 * number, 1000) for number in range(60)]
     assert fitted_overhead(alike, known=1.4) == fitted_overhead(alike)

@@ -86,6 +86,16 @@ def test_a_backlog_tells_them_under_a_constant_load() -> None:
     assert told(batches) == pytest.approx(RATE, rel=0.05)
 
 
+def test_an_interval_in_which_the_clock_was_set_back_is_none() -> None:
+    """A trigger of 30 s, and a clock that was set back by a minute: the two intervals would be none on average."""
+    first, second = (
+        BatchReport(start=start, seconds=5.0, rows=rows, executors=2, interval=30.0)
+        for start, rows in ((1000.0, 400), (970.0, 500))
+    )
+    known = fitted_overhead([first, replace(second, interval=None)])
+    assert fitted_overhead([first, replace(second, interval=-30.0)]) == known
+
+
 def test_batches_that_a_limit_keeps_at_one_size_tell_nothing_of_their_overhead() -> None:
     limited = list(following(lambda _: 2000.0, warming, most=500.0))
     assert {batch.rows for batch in limited} == {500.0}
@@ -204,6 +214,25 @@ def test_no_part_of_an_overhead_is_negative() -> None:
     assert 8.0 < better.shared < 20.0
     assert worse.shared == 0.0
     assert 20.0 < worse.fixed < 25.0
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [(2, 8, 1000), (4, 8, 1000), (4, 20, 2000)],
+        [(2, 1, 500), (4, 1, 4000), (4, 8, 8000)],
+        [(2, 2, 100), (4, 20, 8000), (2, 20, 500), (1, 1, 4000)],
+    ],
+)
+def test_no_part_is_negative_either_where_rows_cost_the_more_the_more_there_are(
+    batches: list[tuple[int, float, float]],
+) -> None:
+    told = [
+        BatchReport(start=30.0 * number, seconds=seconds, rows=rows, executors=executors)
+        for number, (executors, seconds, rows) in enumerate(batches)
+    ]
+    found = fitted_overheads(told, is_shared=True)
+    assert (found.fixed, found.shared) == (0.0, 0.0)
 
 
 def test_what_was_learned_of_other_executors_holds_when_their_batches_are_forgotten() -> None:

@@ -395,7 +395,7 @@ def test_what_is_offered_rises_in_executors_and_in_capacity(
         st.tuples(st.integers(-10, 10**9), st.floats(allow_nan=True, allow_infinity=True)),
         max_size=30,
     ),
-    st.integers(1, 10_000),
+    st.integers(0, 10_000),
 )
 def test_no_measurements_raise(points: list[tuple[int, float]], number: int) -> None:
     found = measured(*points, tasks=24).fitted()
