@@ -26,7 +26,7 @@ from sluice.core.profiling.wanting import (
 )
 from sluice.core.quantities import format_count, format_duration
 from sluice.core.running import executors_of
-from sluice.errors import Conflict, InvalidSpec, NotFound
+from sluice.errors import Conflict, InvalidSpec, NotAllowed, NotFound
 from sluice.manifests.profiling.automatic import automatic_profile
 from sluice.manifests.status import read_record
 from sluice.ports import STREAM_PROFILES, Clock, Cluster
@@ -156,9 +156,9 @@ class AutoProfiler:
         try:
             async for body in self._cluster.each(STREAM_PROFILES, job.key.namespace):
                 self._profiler.changed(body)
-        except NotFound as error:
+        except (NotFound, NotAllowed) as error:
             return NotNow(
-                reason=Reason.REFUSED, message=f"The cluster has no StreamProfiles: {error}"
+                reason=Reason.REFUSED, message=f"The cluster shows no StreamProfiles: {error}"
             )
         decided = wanted_profile(job, production, self._ledgers.of(job, now), now)
         return decided if isinstance(decided, NotNow) else await self._make(job, decided)
@@ -172,7 +172,7 @@ class AutoProfiler:
         except Conflict:
             # A request whose answer was lost, or somebody who was faster; it is listed at the next look.
             return NotNow(reason=Hold.UNDER_WAY, message=f"{name} is there already.")
-        except (InvalidSpec, NotFound) as error:
+        except (InvalidSpec, NotFound, NotAllowed) as error:
             return NotNow(reason=Reason.REFUSED, message=f"The cluster refused {name}: {error}")
         news = News(reason="ProfileStarting", message=_told(name, wanted, job))
         await announce(self._cluster, self._clock, "StreamJob", job.key, job.uid, news)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sluice.core import executorfaults, hints
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.observations import AgentReport, DriverPod, Processing
 from sluice.core.profiling import steering
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.measuring import Batches
@@ -161,7 +161,7 @@ class CopyViews:
                 f"StreamJob {job.key.name!r} is a copy itself; profile the job that it is a copy of"
             )
             return Problem(Reason.JOB_INVALID, told)
-        return self._copies.obstacle(job, namespaces)
+        return self._copies.obstacle(job, namespaces) or _without_batches(self._report(job.key))
 
     def without_room(self) -> JobKey | None:
         """A job of production of which a pod finds no room."""
@@ -231,7 +231,7 @@ class CopyViews:
             registered=report.registered if report is not None else None,
             is_unheard=report is None and silence is None,
             digest=self.key(declared).digest if isinstance(declared, StreamJob) else None,
-            problem=refused or _problem(resource, declared),
+            problem=refused or _problem(resource, declared) or _without_batches(report),
             obstacle=_waiting(declared, driver)
             or _crashed(resource, driver)
             or self._without_executors(key, declared),
@@ -268,6 +268,18 @@ def _problem(resource: Json, declared: StreamJob | InvalidSpec) -> Problem | Non
     if record.gave_up:
         return Problem(Reason.COPY_FAILED, f"{failure.reason}: {failure.message}")
     return None
+
+
+def _without_batches(report: AgentReport | None) -> Problem | None:
+    """Why nothing can be measured of what runs: its batches do not tell what executors can do, however long it runs."""
+    running = report.running if report is not None else ()
+    if not running or any(query.processing is Processing.BATCHES for query in running):
+        return None
+    told = (
+        f"query {running[0].name!r} has a trigger of continuous processing or of real-time mode, and nothing but "
+        "batches that end when their work is done can be measured; profile it with another trigger"
+    )
+    return Problem(Reason.NOT_PROFILABLE, told)
 
 
 def _waiting(copy: StreamJob | InvalidSpec, driver: DriverPod | None) -> Problem | None:

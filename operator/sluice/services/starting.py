@@ -13,6 +13,7 @@ from sluice.errors import (
     Declined,
     InvalidSpec,
     NameTaken,
+    NotAllowed,
     NotFound,
     NotYetGone,
     SluiceError,
@@ -94,8 +95,8 @@ class Starter:
             await self._children.have(children.disruption_budget(job), is_new=is_new)
         except NotYetGone:
             return
-        except (InvalidSpec, NameTaken) as error:
-            # Neither must keep the job from being looked after; a drain just does not wait for it.
+        except (InvalidSpec, NameTaken, NotAllowed) as error:
+            # None must keep the job from being looked after; a drain just does not wait for it.
             log.warning("evictions of the driver are not refused: %s", error)
         self._guarded[job.key] = driver_uid
 

@@ -130,6 +130,21 @@ def test_a_wrong_spec_keeps_what_was_measured_before() -> None:
 
 
 @pytest.mark.parametrize(
+    ("problem", "phase"), [(FULL, Phase.FAILED), (None, Phase.SUCCEEDED)], ids=["failed", "done"]
+)
+def test_a_spec_that_becomes_wrong_changes_nothing_of_how_a_profile_has_ended(
+    problem: Problem | None, phase: Phase
+) -> None:
+    run = replace(RUN, ended=LATER, problem=problem)
+    before = status_of(profile(), run, phase, 1.0, {}, LATER)
+    told = invalid(2, InvalidSpec([Wrong("spec.namespaces[0]", "shop", "no")]), before, LATER)
+    assert (read_run(told).problem, told["phase"]) == (problem, str(phase))
+    (complete,) = (one for one in told["conditions"] if one["type"] == "Complete")
+    assert complete["status"] == str(problem is None)
+    assert told["conditions"][0]["status"] == "False", "and that the spec is wrong is told"
+
+
+@pytest.mark.parametrize(
     ("part", "change"),
     [
         ("copies", {"phase": "Cooling"}),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.core.application import JobKey
-from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
+from sluice.errors import ClusterUnavailable, InvalidSpec, NotAllowed, Problem
 from sluice.manifests import names
 from sluice.ports import EVENTS, PODS, STREAM_JOBS, STREAM_PROFILES, Json
 from sluice.services.ledgers import KEPT
@@ -239,6 +239,21 @@ async def test_a_refusal_of_the_cluster_is_told_in_its_words() -> None:
         await here.lives(SOON)
         assert here.told()["reason"] == "Refused"
         assert "not today" in here.told()["message"]
+
+
+@in_virtual_time
+@pytest.mark.parametrize("verb", ["list", "create"])
+async def test_a_right_that_the_operator_lacks_is_told_and_asked_for_again(verb: str) -> None:
+    async with shop() as here:
+        await here.lives(2 * MINUTE)
+        told = "streamprofiles.sluice.dev is forbidden: User sluice cannot"
+        here.cluster.refuse(verb, STREAM_PROFILES, *[NotAllowed(told)] * 100)
+        await here.lives(SOON)
+        assert here.told()["reason"] == "Refused"
+        assert told in here.told()["message"]
+        here.cluster.answer_again()
+        await here.lives(2 * MINUTE)
+        assert here.profiles() == ["clicks-auto-1"]
 
 
 @in_virtual_time

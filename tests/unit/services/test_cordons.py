@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.core.application import JobKey
-from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
+from sluice.errors import ClusterUnavailable, InvalidSpec, NotAllowed, Problem
 from sluice.manifests import names
 from sluice.ports import DISRUPTION_BUDGETS, NODES, PODS
 from tests.support.cluster import MemoryCluster
@@ -301,11 +301,18 @@ async def test_a_driver_without_a_budget_gets_one_from_whoever_looks_after_it_ne
 
 
 @in_virtual_time
-async def test_a_budget_that_a_quota_refuses_holds_nothing_up() -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        InvalidSpec([Problem("clicks-driver", None, "exceeded quota: budgets")]),
+        NotAllowed("poddisruptionbudgets.policy is forbidden: User sluice cannot create"),
+    ],
+    ids=["a quota", "a right that is missing"],
+)
+async def test_a_budget_that_is_refused_holds_nothing_up(refusal: Exception) -> None:
     async with world() as here:
         await here.cordons.ask()
-        full = [Problem("clicks-driver", None, "exceeded quota: budgets")]
-        here.cluster.refuse("create", DISRUPTION_BUDGETS, *[InvalidSpec(full)] * 9)
+        here.cluster.refuse("create", DISRUPTION_BUDGETS, *[refusal] * 9)
         await here.declare()
         here.runs()
         await here.look()

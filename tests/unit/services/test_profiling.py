@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from prometheus_client.exposition import generate_latest
 
-from sluice.core.observations import AgentReport
+from sluice.core.observations import AgentReport, Processing
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Start
 from sluice.errors import ClusterUnavailable, InvalidSpec, NotAllowed, NotFound, Problem
@@ -427,6 +427,49 @@ async def test_a_program_that_cannot_be_read_again_is_told_in_its_agents_words()
         assert "it reads a socket" in here.complete()["message"]
         assert len(here.status()["copies"]) == 2
         assert here.places == set()
+
+
+def without_batches(place: Place, processing: Processing) -> None:
+    """The program has a trigger by which its batches do not tell what executors can do."""
+    place._reads = lambda address, executors: (  # type: ignore[method-assign]  # noqa: ARG005
+        lambda now: report(query(processing=processing), at=now, registered=executors)
+    )
+
+
+@in_virtual_time
+@pytest.mark.parametrize("processing", [Processing.CONTINUOUS, Processing.REAL_TIME])
+@pytest.mark.parametrize("start", ["Earliest", "Latest"])
+async def test_a_copy_without_batches_that_could_be_measured_ends_all_at_once(
+    processing: Processing, start: str
+) -> None:
+    async with place() as here:
+        without_batches(here, processing)
+        here.profiled(**{"executors": [1, 2], "from": start})
+        await here.lives(60)
+        assert here.complete()["reason"] == "NotProfilable"
+        assert "profile it with another trigger" in here.complete()["message"]
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_a_job_whose_driver_tells_that_nothing_can_be_measured_is_not_copied() -> None:
+    async with place() as here:
+        pod = here.cluster.stored(PODS, "clicks-driver")
+        assert pod is not None
+        running = pods.running(pod, since=here.clock.now())
+        running["status"]["podIP"] = "10.1.0.1"
+        told = query(processing=Processing.CONTINUOUS)
+        here.agents.reports["10.1.0.1"] = lambda now: report(told, at=now)
+        here.cluster.put(PODS, running)
+        await here.lives(10)
+        here.profiled(executors=[2])
+        await here.lives(10)
+        assert here.complete()["reason"] == "NotProfilable"
+        assert not [
+            call
+            for call in here.cluster.calls
+            if call.verb == "create" and call.plural == "namespaces"
+        ]
 
 
 @in_virtual_time

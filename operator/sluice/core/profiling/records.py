@@ -45,7 +45,7 @@ class Reason(StrEnum):
     NOT_REPLAYABLE = "NotReplayable"
     """The job declares no Kafka source, or its program reads one that cannot be read again."""
     NOT_PROFILABLE = "NotProfilable"
-    """The copy's agent cannot keep the program from writing."""
+    """The copy's agent cannot keep the program from writing, or no batch of it can be measured."""
     NEEDS_SECRET = "NeedsSecret"
     """The job uses Secrets or claims, which the operator may not copy."""
     NO_CAPACITY = "NoCapacity"

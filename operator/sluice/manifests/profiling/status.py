@@ -26,6 +26,9 @@ from sluice.manifests.omitting import acceptable
 
 Json = dict[str, Any]
 
+Claim = tuple[str, str, str, str]
+"""A condition: its type, its status, the reason and the message."""
+
 Part = TypeVar("Part")
 
 
@@ -58,11 +61,12 @@ def status_of(
 
 
 def invalid(generation: int, error: InvalidSpec, before: Mapping[str, Any], now: datetime) -> Json:
-    """The status of a profile whose spec cannot be carried out."""
-    claims = (
-        ("SpecValid", "False", "InvalidSpec", str(error)),
-        ("Complete", "False", "InvalidSpec", "The spec cannot be carried out."),
-    )
+    """The status of a profile whose spec cannot be carried out; one that has ended before has ended as it did."""
+    complete = ("Complete", "False", "InvalidSpec", "The spec cannot be carried out.")
+    phase = str(Phase.FAILED)
+    if "endedAt" in before:
+        complete, phase = _claimed("Complete", before) or complete, before.get("phase", phase)
+    claims = (("SpecValid", "False", "InvalidSpec", str(error)), complete)
     kept = {name: part for name, part in before.items() if name not in ("conditions", "phase")}
     told = _conditions(claims, generation, before, now)
     if kept.get("copies"):
@@ -70,9 +74,21 @@ def invalid(generation: int, error: InvalidSpec, before: Mapping[str, Any], now:
     return {
         **kept,
         "observedGeneration": generation,
-        "phase": str(Phase.FAILED),
+        "phase": phase,
         "conditions": told,
     }
+
+
+def _claimed(kind: str, before: Mapping[str, Any]) -> Claim | None:
+    """What a stored status says of a kind."""
+    return next(
+        (
+            (kind, condition["status"], condition["reason"], condition.get("message", ""))
+            for condition in before.get("conditions", ())
+            if condition["type"] == kind
+        ),
+        None,
+    )
 
 
 def _given_up(copy: Json, now: datetime) -> Json:
@@ -297,7 +313,7 @@ def _problem(reason: str | None, message: str) -> Problem | None:
 
 
 def _conditions(
-    claims: tuple[tuple[str, str, str, str], ...],
+    claims: tuple[Claim, ...],
     generation: int,
     before: Mapping[str, Any],
     now: datetime,
