@@ -190,8 +190,13 @@ _TRENDS = Row(
         ),
         Panel(
             title="Phases",
-            description="How many jobs are in which phase, of the whole fleet.",
-            queries=(Query("max by (phase) (sluice_jobs) > 0", "{{phase}}"),),
+            description="How many jobs are in which phase.",
+            queries=(
+                Query(
+                    f"count by (phase) (max by (namespace, job, phase) (sluice_job_phase{_SELECTED}))",
+                    "{{phase}}",
+                ),
+            ),
             unit=Unit.COUNT,
             kind=Kind.STACK,
         ),

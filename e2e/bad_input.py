@@ -777,6 +777,11 @@ _TEMPLATES = (
         *("volumes[2].persistentVolumeClaim.claimName", "'lake'", "as the volume 'lake': mount"),
         pod="executor",
     ),
+    _ours(
+        "nothing is mounted over the checkpoint",
+        {"volumeMounts": [{"name": "tmp", "mountPath": "/checkpoint/"}]},
+        *("volumeMounts[0].mountPath", "'/checkpoint/'", "choose another directory"),
+    ),
     _pod(
         "a volume's name is a text",
         {"volumes": [{"name": ["logs"], "emptyDir": {}}]},

@@ -222,6 +222,7 @@ def _generated_texts() -> Mapping[Path, str]:
 
 def _run() -> int:
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from sluice.adapters.credentials import find_credentials
     from sluice.errors import SluiceError
@@ -232,6 +233,9 @@ def _run() -> int:
         credentials = find_credentials(os.environ)
     except (ValidationError, SluiceError) as error:
         print(f"sluice: {error}", file=sys.stderr)
+        return 2
+    except SettingsError as error:
+        print(f"sluice: {error}: write it as JSON ({error.__cause__})", file=sys.stderr)
         return 2
     logs.configure(level=settings.log_level, form=settings.log_format)
     from sluice.handlers.running import run_operator

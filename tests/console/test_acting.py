@@ -83,6 +83,22 @@ def test_a_suspended_job_is_not_restarted(cluster: FakeCluster) -> None:
     assert "sluice.dev/restart" not in (stored(cluster)["metadata"].get("annotations") or {})
 
 
+def test_a_job_that_was_given_up_is_not_restarted_before_its_spec_changes(
+    cluster: FakeCluster,
+) -> None:
+    body = resources.failing()
+    body["status"]["failures"]["gaveUp"] = True
+    cluster.stores(body)
+    done = sluice("restart", "clicks")
+    assert done.exit_code == 1
+    assert "was given up" in done.stderr
+    assert '"suspend": true' in done.stderr
+    assert "sluice.dev/restart" not in (stored(cluster)["metadata"].get("annotations") or {})
+    changed = {**body, "metadata": {**body["metadata"], "generation": 99}}
+    cluster.stores(changed)
+    assert sluice("restart", "clicks").exit_code == 0
+
+
 def test_of_a_paused_job_it_is_said_that_it_restarts_later(cluster: FakeCluster) -> None:
     body = resources.healthy()
     body["metadata"]["annotations"] = {"sluice.dev/paused": "true"}

@@ -1,5 +1,6 @@
 """Reading a cluster: as whom, where, page by page, and what is said when there is no answer."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -35,6 +36,34 @@ def test_the_namespace_is_the_contexts(
     cluster: FakeCluster, context: str | None, namespace: str
 ) -> None:
     assert connect(kubeconfig=None, context=context).namespace == namespace
+
+
+@pytest.mark.parametrize("current", [None, "", "gone"])
+def test_a_context_that_is_asked_for_needs_no_current_one(
+    tmp_path: Path, current: str | None
+) -> None:
+    (tmp_path / "kubeconfig").write_text(
+        yaml.safe_dump({**kubeconfig("http://127.0.0.1:1"), "current-context": current})
+    )
+    found = connect(kubeconfig=str(tmp_path / "kubeconfig"), context="here")
+    assert (found.server, found.namespace) == ("http://127.0.0.1:1", "shop")
+
+
+def test_of_several_kubeconfigs_the_first_names_the_current_context_as_for_kubectl(
+    tmp_path: Path,
+) -> None:
+    """Else a job would be paused in another cluster than the one that kubectl shows."""
+    first = {**kubeconfig("http://127.0.0.1:1"), "current-context": "plain"}
+    second = kubeconfig("http://127.0.0.1:2")
+    for item in ("clusters", "users", "contexts"):
+        second[item][0]["name"] += "-of-the-second"
+    second["contexts"][0]["context"] = {"cluster": "local-of-the-second", "user": "me"}
+    second["current-context"] = "here-of-the-second"
+    for name, content in (("a", first), ("b", second), ("c", {"current-context": ""})):
+        (tmp_path / name).write_text(yaml.safe_dump(content))
+    for names, server in (("ab", 1), ("ba", 2), ("cb", 2)):
+        place = os.pathsep.join(str(tmp_path / name) for name in names)
+        assert connect(kubeconfig=place, context=None).server == f"http://127.0.0.1:{server}"
 
 
 def test_a_list_is_read_page_by_page(cluster: FakeCluster, reading: Cluster) -> None:
@@ -93,6 +122,14 @@ def test_a_kubeconfig_that_is_none_is_told_with_how_to_name_another(
         connect(kubeconfig=str(config), context=None)
 
 
+def test_a_further_kubeconfig_that_is_none_is_told_as_well(tmp_path: Path) -> None:
+    (tmp_path / "good").write_text(yaml.safe_dump(kubeconfig("http://127.0.0.1:1")))
+    (tmp_path / "list").write_text("- 1")
+    place = os.pathsep.join((str(tmp_path / "good"), str(tmp_path / "list")))
+    with pytest.raises(Unreachable, match="--kubeconfig or KUBECONFIG"):
+        connect(kubeconfig=place, context=None)
+
+
 def test_the_servers_clock_is_read_from_its_answers(cluster: FakeCluster, reading: Cluster) -> None:
     cluster.stores()
     reading.list(STREAM_JOBS, "shop")
@@ -131,11 +168,12 @@ def test_a_job_of_another_namespace_is_found_for_the_person(
         finding.job(reading, "test", "clicks")
 
 
-def test_who_may_not_look_elsewhere_is_told_of_the_names_here(
-    cluster: FakeCluster, reading: Cluster
+@pytest.mark.parametrize("code", [403, 429, 504])
+def test_who_cannot_look_elsewhere_is_told_of_the_names_here(
+    cluster: FakeCluster, reading: Cluster, code: int
 ) -> None:
     cluster.stores(resources.healthy())
-    cluster.answers[path_of(STREAM_JOBS, None)] = refusal(403, "streamjobs is forbidden")
+    cluster.answers[path_of(STREAM_JOBS, None)] = refusal(code, "not now")
     with pytest.raises(NotThere, match=r"no StreamJob 'click' in .*\n.*Did you mean clicks\?"):
         finding.job(reading, "shop", "click")
 
@@ -161,12 +199,20 @@ def test_without_the_crd_it_is_said_that_sluice_is_not_installed(
         finding.job(reading, "shop", "clicks")
 
 
-def test_events_that_may_not_be_read_are_missing_with_the_reason(
-    cluster: FakeCluster, reading: Cluster
+@pytest.mark.parametrize(
+    ("code", "words", "told"),
+    [
+        (403, "events is forbidden", "events is forbidden"),
+        (429, "too many requests", "the API server answered 429: too many requests"),
+        (504, "timed out", "the API server answered 504: timed out"),
+    ],
+)
+def test_events_that_cannot_be_read_are_missing_with_the_reason(
+    cluster: FakeCluster, reading: Cluster, code: int, words: str, told: str
 ) -> None:
     cluster.installs()
     cluster.stores(resources.healthy())
-    cluster.answers["/api/v1/namespaces/shop/events"] = refusal(403, "events is forbidden")
+    cluster.answers["/api/v1/namespaces/shop/events"] = refusal(code, words)
     sight = Reader(reading, "shop").sight("clicks", resources.HOUR, NOW)
     assert sight.events == ()
-    assert sight.notes[-1] == "No events: events is forbidden"
+    assert sight.notes[-1] == f"No events: {told}"

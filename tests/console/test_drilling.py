@@ -335,6 +335,22 @@ def test_a_cluster_that_is_away_for_a_while_ends_no_drill(
     assert sluice("drill", "clicks", "--kill", "driver", "--yes").exit_code == 0
 
 
+def test_a_cluster_that_is_away_when_the_loss_is_seen_is_told_later_to_ask_for_no_drill(
+    shop: FakeCluster, operator: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working = operator()
+    is_away = iter([True, True])
+
+    def work(seconds: float) -> None:
+        working.work(seconds)
+        away = bool(deletions(shop)) and next(is_away, False)
+        shop.refuses_patches = refusal(503, "etcd is away") if away else None
+
+    monkeypatch.setattr(drilling, "sleep", work)
+    assert sluice("drill", "clicks", "--kill", "driver", "--yes").exit_code == 0
+    assert working.asked() is None
+
+
 def test_what_does_not_recover_in_time_is_told(
     shop: FakeCluster, operator: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """Asking Prometheus from outside the cluster: which way, and what counts as an answer."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -38,12 +39,21 @@ def success(result: Any) -> Answer:
         ("https://prometheus.example.com", None),
         ("http://localhost:9090", None),
         ("nonsense", None),
+        ("http://p.monitoring.svc:http", None),
+        ("http://p.monitoring.svc:90900", None),
+        ("http://[fd00::1", None),
     ],
 )
 def test_a_service_of_the_cluster_is_reached_through_the_api_server(
     url: str, path: str | None
 ) -> None:
     assert service_path(url) == path
+
+
+@pytest.mark.parametrize("url", ["http://p.monitoring.svc:http", "http://[fd00::1"])
+def test_what_is_no_address_is_a_lack_of_metrics_that_names_it(reading: Cluster, url: str) -> None:
+    with pytest.raises(MetricsUnavailable, match=re.escape(url)):
+        Prometheus(source_of(url, reading)).now("up")
 
 
 def test_a_range_is_asked_for_from_the_first_slice_to_now(

@@ -106,6 +106,8 @@ def test_a_token_of_a_kubeconfig_is_used(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from a file\n")
     by_file = kubeconfig(tmp_path, user={"tokenFile": str(tmp_path / "token")})
     assert find_credentials(by_file).bearer() == "from a file"
+    beside = kubeconfig(tmp_path, user={"tokenFile": "token"})
+    assert find_credentials(beside).bearer() == "from a file"
 
 
 def test_certificates_are_verified_unless_the_kubeconfig_says_otherwise(tmp_path: Path) -> None:
@@ -125,3 +127,10 @@ def test_a_context_that_is_missing_is_named_with_the_remedy(tmp_path: Path) -> N
     file.write_text(file.read_text().replace("current-context: here", "current-context: there"))
     with pytest.raises(ClusterUnavailable, match=r"no context 'there'.*kubectl config use-context"):
         find_credentials(environment)
+
+
+@pytest.mark.parametrize("content", ["", "contexts: null\ncurrent-context: ''\n"])
+def test_a_kubeconfig_that_was_emptied_has_no_context(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config").write_text(content)
+    with pytest.raises(ClusterUnavailable, match=r"no context .*kubectl config use-context"):
+        find_credentials({"KUBECONFIG": str(tmp_path / "config")})

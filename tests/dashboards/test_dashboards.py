@@ -117,6 +117,35 @@ def questions(page: dict[str, Any]) -> Iterator[str]:
         yield from (target["expr"] for target in panel.get("targets", []))
 
 
+def test_phases_are_counted_over_the_jobs_of_all_operators_and_of_the_selection_only(
+    tmp_path: Path,
+) -> None:
+    """An operator that takes over tells the same jobs as the one before it, and another tells others."""
+    (asked,) = (
+        panel["targets"][0]["expr"]
+        for panel in PAGES["fleet"]["panels"]
+        if panel["title"] == "Phases"
+    )
+    expression = asked.replace("$namespace", "shop|bank").replace("$job", ".*")
+    told = (("a", "shop"), ("a-next", "shop"), ("b", "bank"), ("b", "hidden"))
+    series = [
+        {
+            "series": f'sluice_job_phase{{pod="{pod}",namespace="{place}",job="clicks",phase="Running"}}',
+            "values": "1",
+        }
+        for pod, place in told
+    ]
+    series += [
+        {"series": f'sluice_jobs{{pod="{pod}",phase="Running"}}', "values": "1"} for pod in "ab"
+    ]
+    expected = [{"labels": '{phase="Running"}', "value": 2}]
+    question = {"expr": expression, "eval_time": "0m", "exp_samples": expected}
+    tests = [{"interval": "1m", "input_series": series, "promql_expr_test": [question]}]
+    path = tmp_path / "phases.yaml"
+    path.write_text(yaml.safe_dump({"tests": tests}))
+    promtool("test", "rules", path)
+
+
 def test_prometheus_understands_every_question(tmp_path: Path) -> None:
     """Questions are no rules; but as such, promtool parses them."""
     rules = [

@@ -77,6 +77,16 @@ def test_a_wrong_setting_ends_the_process_with_its_name_and_bounds(
     assert value in told
 
 
+def test_a_setting_that_is_no_json_ends_the_process_with_its_name_and_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLUICE_OPERATOR_PROMETHEUS_HEADERS", "X-Scope-OrgID: a")
+    assert cli.main(["run"]) == 2
+    told = capsys.readouterr().err
+    assert "prometheus_headers" in told
+    assert "write it as JSON" in told
+
+
 def test_without_a_cluster_it_is_said_how_to_name_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

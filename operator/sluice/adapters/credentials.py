@@ -72,7 +72,7 @@ def find_credentials(environment: Mapping[str, str]) -> Credentials:
         raise ClusterUnavailable(
             f"not in a pod, and no kubeconfig at {path}: set KUBECONFIG to a kubeconfig file"
         )
-    return _from_kubeconfig(yaml.safe_load(path.read_text()), path)
+    return _from_kubeconfig(yaml.safe_load(path.read_text()) or {}, path)
 
 
 def _from_kubeconfig(config: Mapping[str, Any], path: Path) -> Credentials:
@@ -86,14 +86,15 @@ def _from_kubeconfig(config: Mapping[str, Any], path: Path) -> Credentials:
         certificate=_content(user, "client-certificate", path),
         key=_content(user, "client-key", path),
         token=user.get("token"),
-        token_file=Path(user["tokenFile"]) if "tokenFile" in user else None,
+        token_file=path.parent / user["tokenFile"] if "tokenFile" in user else None,
     )
 
 
 def _named(
     config: Mapping[str, Any], group: str, kind: str, name: object, path: Path
 ) -> Mapping[str, Any]:
-    for item in config.get(group, []):
+    # kubectl writes null for a group that it has emptied.
+    for item in config.get(group) or ():
         if item["name"] == name:
             found: Mapping[str, Any] = item[kind]
             return found

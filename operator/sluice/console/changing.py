@@ -52,11 +52,15 @@ def resume(cluster: Cluster, namespace: str, name: str) -> str:
 
 
 def restart(cluster: Cluster, namespace: str, name: str, now: datetime) -> str:
-    """Ask for another driver. Raises NotNow if none is to run."""
+    """Ask for another driver. Raises NotNow if none is to run, or will be started."""
     job = Job(finding.job(cluster, namespace, name))
     if job.is_suspended:
         told = f"{namespace}/{name} is suspended: nothing runs that could be restarted"
         raise NotNow(told, f"Start it: {_patching(job, suspend=False)}")
+    if job.part("failures").get("gaveUp") and not job.unseen_change:
+        told = f"{namespace}/{name} was given up: nothing runs that could be restarted"
+        again = f"Change its spec, or suspend and resume it: {_patching(job, suspend=True)}"
+        raise NotNow(told, again)
     _annotate(cluster, job, RESTART, now.isoformat(timespec="milliseconds"))
     later = "; it is paused, and restarts when it is resumed" if _is_paused(job) else ""
     return f"{namespace}/{name}: a restart is asked for; the next driver goes on from the last batch{later}"

@@ -12,6 +12,7 @@ from typing import Any, Self
 import urllib3
 import yaml
 from kubernetes import client, config
+from kubernetes.config.kube_config import KubeConfigMerger
 
 from sluice.adapters.clock import SystemClock
 from sluice.console.clocks import Reading
@@ -33,6 +34,7 @@ _NO_KUBECONFIG = (
     ValueError,
     TypeError,
     KeyError,
+    AttributeError,
     yaml.YAMLError,
 )
 
@@ -165,13 +167,20 @@ def connect(*, kubeconfig: str | None, context: str | None) -> Cluster:
     configuration = client.Configuration()
     configuration.retries = urllib3.Retry(0)
     try:
-        config.load_kube_config(place, context, configuration, persist_config=False)
-        contexts, current = config.list_kube_config_contexts(place)
+        files = KubeConfigMerger(place)
+        chosen = context or _current_context(files)
+        config.load_kube_config(place, chosen, configuration, persist_config=False)
+        declared = files.config["contexts"].get_with_name(chosen)["context"]
     except _NO_KUBECONFIG as error:
         remedy = "Name one with --kubeconfig or KUBECONFIG; `kubectl config get-contexts` lists its contexts"
         raise Unreachable(f"no cluster to ask: {in_short(error)}", remedy) from error
-    chosen = next((one for one in contexts if one["name"] == context), current)
-    return Cluster(client.ApiClient(configuration), chosen["context"].get("namespace") or "default")
+    return Cluster(client.ApiClient(configuration), declared.safe_get("namespace") or "default")
+
+
+def _current_context(files: KubeConfigMerger) -> str | None:
+    """That of the first file that names one, as for kubectl; the client would take the last."""
+    named = (file.get("current-context") for file in files.config_files.values())
+    return next(filter(None, named), None)
 
 
 def path_of(resource: Resource, namespace: str | None, *rest: str) -> str:

@@ -155,14 +155,15 @@ class Drilling:
     ) -> Outcome:
         """Follow the recovery to its end, and tell of each stage. Raises NotNow after the longest time."""
         stages: dict[str, float] = {}
+        is_asked = True
         while self.clock.now() < killed + longest:
             for stage, seconds in self._stages(killed, stages.get("detection")):
                 if stage not in stages:
                     tell(f"{seconds:7.1f} s  {STAGES[stage]}")
-                if not stages:
-                    # What is lost from now on is lost in earnest.
-                    self.annotate(None)
                 stages[stage] = seconds
+            if stages and is_asked:
+                # What is lost from now on is lost in earnest.
+                is_asked = not self._withdrawn()
             if "caughtUp" in stages:
                 return Outcome(plan=self.plan, stages=stages)
             sleep(EVERY)
@@ -176,6 +177,14 @@ class Drilling:
         key = self.plan.job.key
         path = path_of(STREAM_JOBS, key.namespace, key.name)
         self.cluster.patch(path, {"metadata": {"annotations": {ANNOTATION: value}}})
+
+    def _withdrawn(self) -> bool:
+        """Ask for no drill any more; whether the cluster has heard it, which may be away for a while."""
+        try:
+            self.annotate(None)
+        except Unreachable:
+            return False
+        return True
 
     def _await_answer(self, asked: str) -> None:
         deadline = self.clock.now() + ANSWERED_WITHIN

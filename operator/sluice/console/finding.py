@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 from sluice.console.cluster import Cluster, path_of
-from sluice.console.trouble import NotAllowed, NotThere
+from sluice.console.trouble import NotThere, Trouble
 from sluice.manifests.profiling.labelling import profile_uid
 from sluice.ports import EVENTS, STREAM_JOBS, Json
 
@@ -62,7 +62,8 @@ def events(cluster: Cluster, namespace: str, name: str, uid: str) -> list[Json]:
 def _namespaces_of(cluster: Cluster, name: str) -> list[str]:
     try:
         found = jobs(cluster, None)
-    except NotAllowed:
+    except Trouble:
+        # It only helps to find the job: that there is none of that name here is known.
         return []
     return [one["metadata"]["namespace"] for one in found if one["metadata"]["name"] == name]
 

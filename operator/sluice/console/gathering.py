@@ -96,7 +96,7 @@ class Reader:
         uid = job.resource["metadata"]["uid"]
         try:
             return events_of(finding.events(self.cluster, *job.key, uid)), ""
-        except NotAllowed as error:
+        except Trouble as error:
             return (), str(error.args[0])
 
 

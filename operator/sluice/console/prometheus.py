@@ -130,12 +130,17 @@ def source_of(url: str, cluster: Cluster) -> Source:
 
 def service_path(url: str) -> str | None:
     """Where the API server serves a service's address; None if it is none."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        asked = parts.port
+    except ValueError:
+        # No address at all: whoever asks there is told so.
+        return None
     found = _SERVICE.fullmatch(parts.hostname or "")
     if found is None:
         return None
     secure = parts.scheme == "https"
-    port = parts.port or (443 if secure else 80)
+    port = asked or (443 if secure else 80)
     name = f"{'https:' if secure else ''}{found['name']}:{port}"
     below = parts.path.rstrip("/")
     return f"/api/v1/namespaces/{found['namespace']}/services/{name}/proxy{below}"

@@ -57,10 +57,11 @@ def rate(number: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share: enough digits to tell an objective of four nines from a hundred percent, no more."""
+    """A share: enough digits to tell a single bad minute of a month from none, no more."""
     if share is None:
         return NOTHING
-    return f"{share * 100:.2f}".rstrip("0").rstrip(".") + " %"
+    digits = 4 if 0.9999 < share < 1 else 2
+    return f"{share * 100:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
 def size(amount: float | None) -> str:

@@ -11,6 +11,9 @@ from sluice.core.quantities import format_cpu, mebibytes
 APPLY_CRDS = "kubectl apply --server-side --force-conflicts -f crds/"
 """What brings the definitions of our kinds up to this operator: Helm never upgrades them."""
 
+INIT_CONTAINER = "the init container"
+"""How one of the users' is called, whose image and memory are not the program's."""
+
 Known = tuple[tuple[str, ...], str]
 """Fragments of what is told, one of which must be in it, and the advice for it."""
 
@@ -18,13 +21,15 @@ Known = tuple[tuple[str, ...], str]
 def remedy(job: StreamJob, told: str) -> str:
     """A sentence to add to an error, beginning with a space; empty if nothing is known about it."""
     room = _room(job.application.driver, "spec.application.driver")
-    return _advice((*_of_checkpoints(job), *_of_program(job), *_of_pods(job), room), told)
+    init = _init("spec.application.driver")
+    return _advice((init, *_of_checkpoints(job), *_of_program(job), *_of_pods(job), room), told)
 
 
 def executor_remedy(job: StreamJob, told: str) -> str:
     """The same for what keeps an executor from starting, or has ended it."""
     room = _room(job.application.executor, "spec.executors.memory and spec.application.executor")
-    return _advice((*_of_memory(job), *_of_pods(job), room), told)
+    init = _init("spec.application.executor")
+    return _advice((init, *_of_memory(job), *_of_pods(job), room), told)
 
 
 def of_ordered_node(told: str) -> str:
@@ -50,6 +55,10 @@ def _advice(known: Iterable[Known], told: str) -> str:
         if any(fragment in told for fragment in fragments):
             return f" {advice}"
     return ""
+
+
+def _init(pod: str) -> Known:
+    return (INIT_CONTAINER,), f"{pod}.template: mend it in the initContainers there."
 
 
 def _room(shape: PodShape, field: str) -> Known:

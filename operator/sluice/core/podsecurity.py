@@ -8,6 +8,7 @@ Source of the rules: kubernetes.io, "Pod Security Standards", profile Restricted
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sluice.core.application import CHECKPOINT_MOUNT
 from sluice.core.ownedconf import is_owned_variable
 from sluice.errors import Problem
 
@@ -40,6 +41,7 @@ _OUR_CONTAINERS = {
 }
 _CHECKPOINT = "checkpoint"
 _OUR_VOLUMES = frozenset(("agent", "conf", "auth", _CHECKPOINT))
+_OUR_DIRECTORIES = frozenset(("/opt/sluice", "/etc/sluice/spark", "/etc/sluice/auth"))
 _OUR_PREFIX = "sluice.dev/"
 
 
@@ -54,6 +56,15 @@ def template_problems(
     spec = _mapping(template.get("spec"))
     yield from _spec_problems(spec, f"{path}.spec", container)
     yield from _claim_problems(_items(spec.get("volumes")), f"{path}.spec.volumes", claim)
+    containers = enumerate(_items(spec.get("containers")))
+    ours = [(index, item) for index, item in containers if item.get("name") == container]
+    for index, item in ours:
+        where = f"{path}.spec.containers[{index}].volumeMounts"
+        yield from _mount_problems(_items(item.get("volumeMounts")), where, claim)
+    for index, _ in ours[1:]:
+        # Only one of them could be laid over ours.
+        remedy = "it is there twice; make one container of them"
+        yield Problem(f"{path}.spec.containers[{index}].name", container, remedy)
 
 
 def _metadata_problems(metadata: Json, path: str) -> Iterator[Problem]:
@@ -181,6 +192,16 @@ def _claim_problems(volumes: Sequence[Json], path: str, claim: str | None) -> It
             )
             yield Problem(f"{path}[{index}].persistentVolumeClaim.claimName", named, remedy)
         had[named] = str(volume.get("name"))
+
+
+def _mount_problems(mounts: Sequence[Json], path: str, claim: str | None) -> Iterator[Problem]:
+    """What is mounted in the place of ours takes it away, and a checkpoint would end with its pod unseen."""
+    taken = _OUR_DIRECTORIES if claim is None else {*_OUR_DIRECTORIES, CHECKPOINT_MOUNT}
+    for index, mount in enumerate(mounts):
+        place = str(mount.get("mountPath"))
+        if f"/{'/'.join(filter(None, place.split('/')))}" in taken:
+            remedy = "the operator mounts a volume of its own there; choose another directory"
+            yield Problem(f"{path}[{index}].mountPath", place, remedy)
 
 
 def _items(value: object) -> list[Json]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sluice.core import quantities
 from sluice.core.asking import RESTART
+from sluice.core.hints import INIT_CONTAINER
 from sluice.core.images import digest_in
 from sluice.core.observations import (
     DriverPod,
@@ -30,7 +31,8 @@ _KUBELETS_LIMIT = 2048
 _SAYS_LITTLE = re.compile(r"\s+at |\s*$|\S+ (WARN|INFO|DEBUG|TRACE) |WARNING: ")
 """Lines of a log: frames of Java, and what goes on."""
 
-_BEING_MADE = (None, "ContainerCreating", "PodInitializing")
+_INITIALISING = "PodInitializing"
+_BEING_MADE = (None, "ContainerCreating", _INITIALISING)
 """What the kubelet says of a container on whose volumes, network and image it works."""
 
 _NODE_ORDERED = ("TriggeredScaleUp", "Nominated")
@@ -123,7 +125,7 @@ def lost_executor(pod: Json) -> LostExecutor | None:
     """An executor pod that has failed; None if it has not, or ended because it was told to go."""
     metadata, status = pod["metadata"], pod.get("status", {})
     state = _container(status, names.EXECUTOR).get("state", {})
-    ended = _termination(state.get("terminated"), status)
+    ended = _termination(state, status)
     if ended is None or ended.exit_code == 0 or _was_told_to_go(metadata, ended):
         return None
     return LostExecutor(name=metadata["name"], driver_uid=_owner(metadata), ended=ended)
@@ -184,7 +186,7 @@ def driver_pod(pod: Json, document: Mapping[str, Any] | None) -> DriverPod:
         started=_time(running.get("startedAt") or state.get("terminated", {}).get("startedAt")),
         address=status.get("podIP"),
         node=pod.get("spec", {}).get("nodeName"),
-        ended=_termination(state.get("terminated"), status),
+        ended=_termination(state, status),
         obstacle=_obstacle(state, status),
         is_being_made=_is_being_made(pod, state),
         lacks_node=_lacks_node(pod),
@@ -219,7 +221,8 @@ def _container(status: Json, name: str) -> Json:
     return next((one for one in containers if one["name"] == name), {})
 
 
-def _termination(terminated: Json | None, status: Json) -> Termination | None:
+def _termination(state: Json, status: Json) -> Termination | None:
+    terminated: Json | None = state.get("terminated")
     if terminated is not None:
         return Termination(
             exit_code=terminated.get("exitCode", _UNTOLD),
@@ -228,11 +231,35 @@ def _termination(terminated: Json | None, status: Json) -> Termination | None:
             at=_time(terminated.get("finishedAt")),
         )
     if status.get("phase") == "Failed":
-        # Evicted, preempted or lost with its node: the pod ended, and no container tells how.
         reason, message = status.get("reason", ""), status.get("message", "")
+        before = _failed_before(state, status)
+        if before is not None and not reason:
+            return before
+        # Evicted, preempted or lost with its node: the pod ended, and no container tells how.
         return Termination(
             exit_code=_UNTOLD, reason=reason, message=f"{reason}: {message}".strip(": ")
         )
+    return None
+
+
+def _failed_before(state: Json, status: Json) -> Termination | None:
+    """How the first of the users' init containers that failed has ended, if ours was never begun for it.
+
+    Where ours has run, one that failed is a sidecar, and says nothing of the end of ours.
+    """
+    if state.get("waiting", {}).get("reason") != _INITIALISING:
+        return None
+    for one in status.get("initContainerStatuses", ()):
+        ended: Json = one.get("state", {}).get("terminated", {})
+        if ended.get("exitCode"):
+            how = ": ".join(filter(None, (f"{one['name']} failed", ended.get("reason"))))
+            # In the last line, which may be all that is told.
+            words = _last_words(ended.get("message", "")), f"{INIT_CONTAINER} {how}"
+            return Termination(
+                exit_code=ended["exitCode"],
+                message="; ".join(filter(None, words)),
+                at=_time(ended.get("finishedAt")),
+            )
     return None
 
 
@@ -301,9 +328,10 @@ def _told_at(event: Json) -> datetime:
 
 def _is_being_made(pod: Json, state: Json) -> bool:
     """Whether a kubelet works on a pod's volumes, network and image."""
-    reason = state.get("waiting", {}).get("reason")
+    waiting = _waiting(state, pod.get("status", {}))
     is_made = bool({"running", "terminated"} & state.keys())
-    return "nodeName" in pod.get("spec", {}) and not is_made and reason in _BEING_MADE
+    is_hindered = any(one.get("reason") not in _BEING_MADE for one in waiting)
+    return "nodeName" in pod.get("spec", {}) and not (is_made or is_hindered)
 
 
 def _lacks_node(pod: Json) -> bool:
@@ -312,15 +340,26 @@ def _lacks_node(pod: Json) -> bool:
 
 
 def _obstacle(state: Json, status: Json) -> tuple[str, str] | None:
-    waiting = state.get("waiting", {})
-    if waiting.get("reason") not in _BEING_MADE:
-        return waiting["reason"], waiting.get("message") or waiting["reason"]
+    for waiting in _waiting(state, status):
+        if waiting.get("reason") not in _BEING_MADE:
+            return waiting["reason"], waiting.get("message") or waiting["reason"]
     for condition in status.get("conditions", []):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return condition.get("reason", "Unschedulable"), condition.get(
                 "message", "not scheduled"
             )
     return None
+
+
+def _waiting(state: Json, status: Json) -> Iterator[Json]:
+    """What the kubelet waits for: with our container, and with the init containers as long as ours waits for those."""
+    waiting: Json = state.get("waiting", {})
+    yield waiting
+    if waiting.get("reason") == _INITIALISING:
+        for one in status.get("initContainerStatuses", ()):
+            told = one.get("state", {}).get("waiting", {})
+            words = filter(None, (f"{INIT_CONTAINER} {one['name']}", told.get("message")))
+            yield {**told, "message": ": ".join(words)}
 
 
 def document_of(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> dict[str, Any] | None:

@@ -186,5 +186,12 @@ def test_a_checkpoint_that_cannot_be_used_is_told_with_its_place_and_the_ways_ou
         assert expected in advice
 
 
+@pytest.mark.parametrize("why", ["OOMKilled", "ImagePullBackOff", "no such host"])
+def test_what_is_wrong_with_an_init_container_is_not_blamed_on_the_program(why: str) -> None:
+    told = f"{why}; the init container fetch failed"
+    for advise, pod in ((remedy, "driver"), (executor_remedy, "executor")):
+        assert advise(job(), told).startswith(f" spec.application.{pod}.template: ")
+
+
 def test_an_unknown_failure_is_left_as_it_is() -> None:
     assert remedy(job(), "java.lang.IllegalStateException: 42") == ""

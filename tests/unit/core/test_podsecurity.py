@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from sluice.core.podsecurity import template_problems
+from sluice.manifests.pods import driver_pod
+from tests.support.jobs import job
 
 
 def problems(template: dict[str, Any], container: str = "driver") -> list[str]:
@@ -43,6 +45,33 @@ def test_only_our_own_container_has_its_program_decided() -> None:
     template = {"spec": {"containers": [{"name": "driver", "image": "a"}]}}
     assert len(problems(template, "driver")) == 1
     assert problems(template, "executor") == []
+
+
+def test_our_own_container_is_changed_in_one_place() -> None:
+    """Of two, the first would be left out without a word."""
+    twice = [{"name": "driver", "env": [{"name": "A", "value": "1"}]}, {"name": "driver"}]
+    (told,) = problems({"spec": {"containers": twice}})
+    assert told.startswith("template.spec.containers[1].name: 'driver': it is there twice")
+
+
+def test_no_mount_of_ours_but_the_scratch_space_is_replaced() -> None:
+    (ours,) = driver_pod(job(), 1)["spec"]["containers"]
+    places = {mount["mountPath"] for mount in ours["volumeMounts"]}
+    replaced = {
+        place
+        for place in places
+        if not list(template_problems(mounting(place), "template", "driver", "checkpoints"))
+    }
+    assert replaced == {"/tmp"}
+
+
+def test_where_no_claim_is_mounted_something_else_may_be() -> None:
+    assert problems(mounting("/checkpoint")) == []
+
+
+def mounting(place: str) -> dict[str, Any]:
+    mounts = [{"name": "scratch", "mountPath": place}]
+    return {"spec": {"containers": [{"name": "driver", "volumeMounts": mounts}]}}
 
 
 def test_each_problem_names_its_place() -> None:

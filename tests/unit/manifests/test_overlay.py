@@ -35,6 +35,21 @@ OURS: dict[str, Any] = {
             [{"name": "A", "value": "2"}, {"name": "B"}],
         ),
         ({"spec": {"containers": [{"name": "b"}]}}, "spec.containers.1", {"name": "b"}),
+        (
+            {"spec": {"volumes": [{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {}}}]}},
+            "spec.volumes",
+            [{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {}}}],
+        ),
+        (
+            {"spec": {"containers": [{"name": "driver", "env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}]}},
+            "spec.containers.0.env",
+            [{"name": "A", "valueFrom": {"fieldRef": {}}}],
+        ),
+        (
+            {"spec": {"volumes": [{"name": "tmp", "emptyDir": None}]}},
+            "spec.volumes",
+            [{"name": "tmp", "emptyDir": {}}],
+        ),
         ({"metadata": None}, "metadata.labels", {"job": "clicks"}),
     ],
     ids=[
@@ -44,6 +59,9 @@ OURS: dict[str, Any] = {
         "named things are merged by name",
         "lists inside named things are merged, too",
         "unknown names are added behind ours",
+        "a volume of another kind takes the place of ours",
+        "a variable from elsewhere takes the place of ours",
+        "null says nothing of a source, too",
         "null says nothing",
     ],
 )  # fmt: skip

@@ -90,6 +90,25 @@ def test_the_driver_tells_the_digest_of_the_image_that_it_runs() -> None:
             },
             ("Unschedulable", "0/3 nodes are available"),
         ),
+        (
+            {
+                "initContainerStatuses": [
+                    {"name": "fetch", "state": {"terminated": {"exitCode": 0}}},
+                    {"name": "unpack", "state": {"waiting": {"reason": "ImagePullBackOff"}}},
+                ],
+                "containerStatuses": state(waiting={"reason": "PodInitializing"}),
+            },
+            ("ImagePullBackOff", "the init container unpack"),
+        ),
+        (
+            {
+                "initContainerStatuses": [
+                    {"name": "beside", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+                ],
+                "containerStatuses": state(running={"startedAt": STARTED}),
+            },
+            None,
+        ),
         ({"containerStatuses": state(waiting={"reason": "ContainerCreating"})}, None),
         ({"conditions": [{"type": "PodScheduled", "status": "True"}]}, None),
         ({}, None),
@@ -153,6 +172,50 @@ def test_an_evicted_pod_tells_why_although_no_container_does() -> None:
     assert ended == Termination(
         exit_code=-1, reason="Evicted", message="Evicted: node is low on memory"
     )
+
+
+def test_a_pod_whose_init_container_is_hindered_is_not_being_made() -> None:
+    """Else its newest Event, which mostly is that it goes on trying, would take the place of the reason."""
+    stored = pod(
+        initContainerStatuses=[{"name": "a", "state": {"running": {}}}],
+        containerStatuses=state(waiting={"reason": "PodInitializing"}),
+    )
+    stored["spec"]["nodeName"] = "node-1"
+    assert read(stored).is_being_made
+    hindered = {"name": "b", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    stored["status"]["initContainerStatuses"].append(hindered)
+    assert not read(stored).is_being_made
+
+
+def test_an_init_container_that_failed_tells_why_the_driver_never_began() -> None:
+    fetch = {"exitCode": 2, "reason": "Error", "message": "no such host", "finishedAt": ENDED}
+    status: dict[str, Any] = {
+        "phase": "Failed",
+        "initContainerStatuses": [
+            {"name": "check", "state": {"terminated": {"exitCode": 0}}},
+            {"name": "fetch", "state": {"terminated": fetch}},
+        ],
+        "containerStatuses": state(waiting={"reason": "PodInitializing"}),
+    }
+    failed = read(pod(**status))
+    assert failed.ended == Termination(
+        exit_code=2,
+        message="no such host; the init container fetch failed: Error",
+        at=datetime(2026, 3, 1, 12, tzinfo=UTC),
+    )
+    # Else its node would be taken for lost, and its Lease waited out.
+    assert failed.is_proven_dead
+    evicted = read(pod(**status, reason="Evicted", message="node is low on memory"))
+    assert evicted.ended is not None
+    assert evicted.ended.reason == "Evicted"
+
+
+def test_a_sidecar_that_failed_does_not_prove_that_a_driver_is_dead_whose_node_is_lost() -> None:
+    ended = {"name": "proxy", "state": {"terminated": {"exitCode": 1, "finishedAt": ENDED}}}
+    running = state(running={"startedAt": STARTED})
+    lost = read(pod(phase="Failed", initContainerStatuses=[ended], containerStatuses=running))
+    assert lost.is_over
+    assert not lost.is_proven_dead
 
 
 @pytest.mark.parametrize(
