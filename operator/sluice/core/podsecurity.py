@@ -199,7 +199,8 @@ def _mount_problems(mounts: Sequence[Json], path: str, claim: str | None) -> Ite
     taken = _OUR_DIRECTORIES if claim is None else {*_OUR_DIRECTORIES, CHECKPOINT_MOUNT}
     for index, mount in enumerate(mounts):
         place = str(mount.get("mountPath"))
-        if f"/{'/'.join(filter(None, place.split('/')))}" in taken:
+        is_ours = mount.get("name") in _OUR_VOLUMES
+        if not is_ours and f"/{'/'.join(filter(None, place.split('/')))}" in taken:
             remedy = "the operator mounts a volume of its own there; choose another directory"
             yield Problem(f"{path}[{index}].mountPath", place, remedy)
 

@@ -65,12 +65,17 @@ def test_no_mount_of_ours_but_the_scratch_space_is_replaced() -> None:
     assert replaced == {"/tmp"}
 
 
+def test_a_part_of_the_checkpoints_volume_may_be_mounted_in_its_place() -> None:
+    part = mounting("/checkpoint", name="checkpoint", subPath="shop")
+    assert list(template_problems(part, "template", "driver", "checkpoints")) == []
+
+
 def test_where_no_claim_is_mounted_something_else_may_be() -> None:
     assert problems(mounting("/checkpoint")) == []
 
 
-def mounting(place: str) -> dict[str, Any]:
-    mounts = [{"name": "scratch", "mountPath": place}]
+def mounting(place: str, **mount: str) -> dict[str, Any]:
+    mounts = [{"name": "scratch", "mountPath": place, **mount}]
     return {"spec": {"containers": [{"name": "driver", "volumeMounts": mounts}]}}
 
 
