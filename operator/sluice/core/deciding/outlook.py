@@ -58,6 +58,11 @@ def is_rising(situation: Situation, seconds: float, share: float) -> bool:
     return bool(after and before) and median(after) > (1 + share) * median(before)
 
 
+def highest(situation: Situation, before: float) -> float:
+    """The largest rate that was measured more than so many seconds ago; 0 if none was."""
+    return max((rate for at, rate in situation.history if at < -before), default=0.0)
+
+
 def peak(load: Load, horizon: float) -> float:
     """The largest rate from now to the horizon."""
     inside = [rate for at, rate in zip(load.times, load.rates, strict=True) if 0 <= at <= horizon]

@@ -6,6 +6,7 @@
     several in one step           their mean, at their mean time
     steps without any             a straight line over the gap; `known` says where
     a spike of a few steps        replaced by a straight line if the level returns after it (Hampel, 1974)
+    spikes again and again        load: rows that come each quarter of an hour
     zeros in the last few steps   the last positive rate: more is needed to call a source silent
     zeros for up to half an hour  no measurement, where the load usually flows; see `silences`
 
@@ -37,6 +38,9 @@ NEIGHBOURS = 8
 
 OUTLYING = 6.0
 """Deviations from the neighbours' median beyond which a step is an outlier; 3 would cut the noise of small jobs."""
+
+RARE, HABIT = 0.01, 3
+"""So many spikes that take more than that share of all steps are no errors of measurement."""
 
 ABSURD = 200.0
 """So many times the largest rate before it, a rate is not believed at once."""
@@ -147,6 +151,8 @@ def _without_spikes(values: Values) -> Values:
     # Where most neighbours are equal, the deviation is 0 and any small change would be an outlier.
     outlying = abs(values - middle) > OUTLYING * np.maximum(deviation, 0.05 * abs(middle))
     spikes = outlying & ~_lasting(outlying)
+    if spikes.mean() > RARE and len(list(sampling.runs(spikes))) >= HABIT:
+        return values
     places = np.arange(len(values))
     return np.where(spikes, np.interp(places, places[~spikes], values[~spikes]), values)
 

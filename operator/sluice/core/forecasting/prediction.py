@@ -3,6 +3,9 @@
 The trusted model speaks, unless it has failed since: a forecast that diverges, or errors over the last minutes far
 beyond what they were (drift: a load that does something new). Then the model that was least wrong in these minutes
 speaks, the forecast says so, and its range grows with the error; the next selection will settle it.
+
+However wrong forecasts are, of a load that comes in pulses for example, upwards the range ends at the largest load that
+there was, or at what is expected if that is more, and beyond it at as much as such records were broken by lately.
 """
 
 from collections.abc import Iterable
@@ -68,7 +71,9 @@ def _forecast(
     rates = np.interp(times, places, np.concatenate([cleaned.values[-1:], ahead]))
     radii = recent.widening * np.array(extended_radii(recent.candidate.radii, steps))
     reach = np.interp(times, places[1:], radii)
-    curves = [rates, np.maximum(rates - reach, 0.0), rates + reach]
+    beyond = np.interp(times, places, _breaks_of_records(cleaned.values, steps))
+    most = np.maximum(rates, cleaned.values.max()) + beyond
+    curves = [rates, np.maximum(rates - reach, 0.0), np.minimum(rates + reach, most)]
     if announced is not None:
         curves = [announced.put_on(times, curve) for curve in curves]
     rates, low, high = (tuple(curve.tolist()) for curve in curves)
@@ -80,6 +85,14 @@ def _forecast(
         model=recent.candidate.model,
         note=note,
     )
+
+
+def _breaks_of_records(values: Values, steps: int) -> Values:
+    """By how much, at most, the largest load so far was exceeded within 0, 1, ... steps, in the newer half of them."""
+    records = np.maximum.accumulate(values)[len(values) // 2 :]
+    known = min(steps, len(records) - 1)
+    breaks = [(records[lead:] - records[: len(records) - lead]).max() for lead in range(known + 1)]
+    return np.pad(breaks, (0, steps - known), mode="edge")
 
 
 def _believed(selection: Selection, cleaned: Cleaned, steps: int) -> tuple[Recent, Values, str]:

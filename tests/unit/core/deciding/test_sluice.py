@@ -200,6 +200,36 @@ def test_a_forecast_that_becomes_less_sure_is_no_growth_that_goes_on() -> None:
     assert as_before == later
 
 
+def been_before(situation: Situation, rate: float) -> Situation:
+    """The same, of a load that was at that rate two hours ago."""
+    before = tuple((at - 7200.0, rate) for at, _ in situation.history)
+    return replace(situation, history=(*before, *situation.history))
+
+
+def test_a_load_that_returns_to_where_it_was_is_no_growth_that_goes_on() -> None:
+    soon, late = (
+        SLUICE(been_before(grown(since, before=40_000), 100_000)).executors
+        for since in (180.0, 86_400.0)
+    )
+    assert soon == late
+
+
+def test_on_its_way_back_to_where_it_was_a_load_is_not_expected_to_go_beyond() -> None:
+    situation = steady(40_000, executors=4, forecast=rising(40_000, 90_000), live=False)
+    to_the_same, farther = (
+        SLUICE(been_before(situation, rate)).executors for rate in (90_000, 300_000)
+    )
+    enough = SLUICE(steady(90_000, forecast=flat(90_000, margin=0), live=False)).wanted
+    assert enough <= to_the_same <= enough + 1
+    assert farther > to_the_same + 2
+    assert SLUICE(situation).executors > to_the_same + 2
+
+
+def test_a_backlog_without_any_load_to_come_is_worked_off() -> None:
+    idle = steady(0.0, executors=2, forecast=flat(0.0, margin=0))
+    assert SLUICE(observing(idle, lag=50_000_000.0)).executors > 2
+
+
 def test_growing_by_a_restart_takes_at_once_what_the_next_minutes_need() -> None:
     jump = rising(40_000, 40_000)
     rates = tuple(100_000.0 if at >= 480 else 40_000.0 for at in jump.times)

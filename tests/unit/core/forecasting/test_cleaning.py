@@ -83,6 +83,16 @@ def test_a_brief_spike_is_removed(length: int, rate: float) -> None:
     assert result.values == pytest.approx([1000] * (60 + length))
 
 
+def test_spikes_that_come_again_and_again_are_load() -> None:
+    quarter = [1000.0] * 13 + [8000.0] * 2
+    assert cleaned(minutes(*quarter * 3, *[1000] * 9)).values.tolist() == [
+        *quarter * 3,
+        *[1000] * 9,
+    ]
+    rare = [1000.0] * 120 + [8000.0]
+    assert cleaned(minutes(*rare * 3, *[1000] * 9)).values.max() == 1000
+
+
 def test_what_lasts_is_load_and_no_spike() -> None:
     rates = [1000.0] * 30 + [5000.0] * 4 + [1000.0] * 30
     assert cleaned(minutes(*rates)).values.tolist() == rates

@@ -151,6 +151,22 @@ def test_the_range_grows_when_the_load_does_something_new() -> None:
     assert new.high[-1] - new.rates[-1] > 1.5 * (calm.high[-1] - calm.rates[-1])
 
 
+@pytest.mark.parametrize("length", [2, 6])
+def test_pulses_however_unforeseen_are_expected_no_higher_than_they_were(length: int) -> None:
+    load = np.full(600, 1000.0)
+    for start in np.random.default_rng(4).integers(0, 560, 20):
+        load[start : start + length] = 8000
+    trusted = selected(load[:500])
+    edges = [max(predicted(load[:minute], trusted).high) for minute in range(500, 600, 7)]
+    assert max(edges) <= 8000
+
+
+def test_a_load_that_breaks_its_records_is_expected_to_go_on() -> None:
+    load = shapes.noisy(shapes.first_ramp(340), 0.02)
+    answer = predicted(load[:330], selected(load[:330]))
+    assert answer.high[-1] > answer.rates[-1] > load[:330].max()
+
+
 def test_a_season_that_has_ended_is_no_longer_trusted() -> None:
     load = shapes.noisy(np.concatenate([shapes.square(240), np.full(130, 800.0)]), 0.02)
     trusted = selected(load[:290])

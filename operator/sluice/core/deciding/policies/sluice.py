@@ -22,6 +22,7 @@ from sluice.core.deciding.outlook import (
     backlog,
     expected_load,
     has_lost_its_source,
+    highest,
     is_rising,
     peak,
     upper_load,
@@ -246,9 +247,21 @@ class Sluice:
         foreseen = max(foreseen, farther.chosen.executors)
         growth = max((foreseen - needed) / ahead, _seen_growth(case.situation, needed))
         most = needed + min(growth * ahead, rescale.reserve(growth))
+        most = min(most, self._enough_to_return(case, headroom))
         bounds = case.situation.bounds
         useful = worth_having(range(needed, bounds.largest + 1), case.capacity)
         return max(executors for executors in useful if executors <= max(needed, most))
+
+    def _enough_to_return(self, case: Case, headroom: float) -> float:
+        """The executors for a load that returns to where it was; endless for one that goes beyond.
+
+        A load that comes in pulses grows as fast as none that goes on, and not further than the last time.
+        """
+        known, soon = highest(case.situation, before=self.horizon), case.soon
+        if soon.peak <= 0 or case.later.peak > (1 + self.headroom) * known:
+            return INFINITE
+        load = soon.load.scaled(max(1.0, (1 + headroom) * known / soon.peak))
+        return self._choice(case, _over(soon, load, self.lead)).chosen.executors
 
     def _trend(self, trial: Trial) -> float:
         """The share by which the load grows if the trend goes on."""
