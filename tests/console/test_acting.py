@@ -72,15 +72,21 @@ def test_a_restart_is_asked_for_by_another_value_each_time(cluster: FakeCluster)
     assert len(values) == 2
 
 
-def test_a_suspended_job_is_not_restarted(cluster: FakeCluster) -> None:
-    body = resources.healthy()
-    body["spec"]["suspend"] = True
+def why_not_restarted(cluster: FakeCluster, body: Json) -> str:
+    """What is said of a job that cannot be restarted, and is not asked to."""
     cluster.stores(body)
     done = sluice("restart", "clicks")
     assert done.exit_code == 1
-    assert "nothing runs that could be restarted" in done.stderr
-    assert '"suspend": false' in done.stderr
     assert "sluice.dev/restart" not in (stored(cluster)["metadata"].get("annotations") or {})
+    return done.stderr
+
+
+def test_a_suspended_job_is_not_restarted(cluster: FakeCluster) -> None:
+    body = resources.healthy()
+    body["spec"]["suspend"] = True
+    told = why_not_restarted(cluster, body)
+    assert "nothing runs that could be restarted" in told
+    assert '"suspend": false' in told
 
 
 def test_a_job_that_was_given_up_is_not_restarted_before_its_spec_changes(
@@ -88,12 +94,9 @@ def test_a_job_that_was_given_up_is_not_restarted_before_its_spec_changes(
 ) -> None:
     body = resources.failing()
     body["status"]["failures"]["gaveUp"] = True
-    cluster.stores(body)
-    done = sluice("restart", "clicks")
-    assert done.exit_code == 1
-    assert "was given up" in done.stderr
-    assert '"suspend": true' in done.stderr
-    assert "sluice.dev/restart" not in (stored(cluster)["metadata"].get("annotations") or {})
+    told = why_not_restarted(cluster, body)
+    assert "was given up" in told
+    assert '"suspend": true' in told
     changed = {**body, "metadata": {**body["metadata"], "generation": 99}}
     cluster.stores(changed)
     assert sluice("restart", "clicks").exit_code == 0

@@ -255,7 +255,7 @@ class Sluice:
     def _enough_to_return(self, case: Case, headroom: float) -> float:
         """The executors for a load that returns to where it was; endless for one that goes beyond.
 
-        A load that comes in pulses grows as fast as none that goes on, and not further than the last time.
+        A pulse rises faster than any trend, but goes no further than the last one did.
         """
         known, soon = highest(case.situation, before=self.horizon), case.soon
         if soon.peak <= 0 or case.later.peak > (1 + self.headroom) * known:
