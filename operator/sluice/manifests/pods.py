@@ -19,8 +19,10 @@ _POD_SECURITY: Json = {
     "fsGroupChangePolicy": "OnRootMismatch",
     "seccompProfile": {"type": "RuntimeDefault"},
 }
-_RESTRICTED_CONTAINER: Json = {
-    "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+_EACH_CONTAINER: Json = {
+    "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    # What one that fails has said last is then in the job's status.
+    "terminationMessagePolicy": "FallbackToLogsOnError",
 }
 
 
@@ -54,7 +56,7 @@ def driver_pod(job: StreamJob, incarnation: int) -> Json:
             "imagePullSecrets": [{"name": name} for name in application.image_pull_secrets],
         },
     }
-    return _restricted(overlay(base, application.driver.template))
+    return _with_defaults(overlay(base, application.driver.template))
 
 
 def executor_template(job: StreamJob, incarnation: int) -> Json:
@@ -63,7 +65,6 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
         "name": names.EXECUTOR,
         "env": [*_with_the_users(_python_variables(job), job), _spark_auth(job)],
         "securityContext": {"readOnlyRootFilesystem": True},
-        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *_checkpoint_mount(job.checkpoint)],
     }
     base = {
@@ -80,7 +81,7 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
             "volumes": [{"name": "tmp", "emptyDir": {}}, *_checkpoint_volume(job.checkpoint)],
         },
     }
-    return _restricted(overlay(base, job.application.executor.template))
+    return _with_defaults(overlay(base, job.application.executor.template))
 
 
 def executor_pod(job: StreamJob, incarnation: int) -> Json:
@@ -117,12 +118,12 @@ def resized(namespace: str, pod: str, share: CpuShare) -> Json:
     }
 
 
-def _restricted(pod: Json) -> Json:
-    """The pod with the users' own containers restricted like ours, which a namespace may insist on."""
+def _with_defaults(pod: Json) -> Json:
+    """The pod with what each of its containers has, ours and the users' own: a namespace may insist on restrictions."""
     spec = dict(pod["spec"])
     for group in ("initContainers", "containers"):
         if spec.get(group):
-            spec[group] = [overlay(_RESTRICTED_CONTAINER, container) for container in spec[group]]
+            spec[group] = [overlay(_EACH_CONTAINER, container) for container in spec[group]]
     return {**pod, "spec": spec}
 
 
@@ -149,7 +150,6 @@ def _driver_container(job: StreamJob, incarnation: int) -> Json:
         ],
         "resources": _resources(application.driver),
         "securityContext": {"readOnlyRootFilesystem": True},
-        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [
             {"name": "tmp", "mountPath": "/tmp"},
             {"name": "agent", "mountPath": names.AGENT_DIRECTORY, "readOnly": True},

@@ -78,6 +78,21 @@ def test_users_containers_are_restricted_too() -> None:
         assert ours["name"] in ("driver", "executor")
 
 
+def test_the_last_words_of_each_container_that_fails_are_kept_unless_the_user_says_otherwise() -> (
+    None
+):
+    quiet = {**SIDECAR, "terminationMessagePolicy": "File"}
+    template = {
+        "spec": {"containers": [quiet], "initContainers": [{"name": "first", "image": "a"}]}
+    }
+    changes = application(driver={"template": template}, executor={"template": template})
+    for pod in both(application=changes):
+        ours, theirs = pod["spec"]["containers"]
+        (first,) = pod["spec"]["initContainers"]
+        kept = [one["terminationMessagePolicy"] for one in (ours, first, theirs)]
+        assert kept == ["FallbackToLogsOnError", "FallbackToLogsOnError", "File"]
+
+
 def test_what_the_user_wrote_is_not_touched() -> None:
     of = job(application=application(driver={"template": {"spec": {"containers": [SIDECAR]}}}))
     before = json.dumps(of.application.driver.template)
