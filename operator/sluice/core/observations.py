@@ -130,9 +130,10 @@ class WaitingExecutor:
     lacks_node: bool = False
     ordered_node: str = ""
 
-    def is_on_its_way(self, now: datetime) -> bool:
-        """Whether it is likely to run soon: its container is made, or a node for it."""
-        return awaits_node(self, now) or (self.is_being_made and self.obstacle is None)
+
+def is_on_its_way(pod: DriverPod | WaitingExecutor, now: datetime) -> bool:
+    """Whether a pod that does not run yet is likely to soon: its container is made, or a node for it."""
+    return awaits_node(pod, now) or (pod.is_being_made and pod.obstacle is None)
 
 
 def awaits_node(pod: DriverPod | WaitingExecutor, now: datetime) -> bool:

@@ -32,6 +32,7 @@ from sluice.core.observations import (
     DriverPod,
     Observed,
     WaitingExecutor,
+    is_on_its_way,
 )
 
 TELLINGS = 12
@@ -115,7 +116,7 @@ class Staffing:
 
     def is_late(self, driver: DriverPod, waiting: Iterable[WaitingExecutor], now: datetime) -> bool:
         """Whether executors have been waited for in vain."""
-        are_on_their_way = any(executor.is_on_its_way(now) for executor in waiting)
+        are_on_their_way = any(is_on_its_way(executor, now) for executor in waiting)
         patience = NODE_DEADLINE if are_on_their_way else PATIENCE
         return self.is_waited_for and self.waited(driver, now) >= patience
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sluice.core import executorfaults, hints
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.observations import AgentReport, DriverPod, Processing
+from sluice.core.observations import AgentReport, DriverPod, Processing, is_on_its_way
 from sluice.core.profiling import steering
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.measuring import Batches
@@ -103,12 +103,12 @@ class CopyViews:
         told = f"the cluster could not make what the copy needs: {error}"
         self._hindered[copy] = Problem(Reason.REFUSED, told)
 
-    def seen(self, profile: Profile, run: Run, *, since: datetime) -> Seen:
+    def seen(self, profile: Profile, run: Run, *, since: datetime, now: datetime) -> Seen:
         """All that is seen around a profile, by an operator that has led since then."""
         job = self.job(profile.job)
         copies = {
             **{namespace: self._former(profile.job, namespace) for namespace in profile.namespaces},
-            **{copy.namespace: self._copy(profile, copy) for copy in run.copies},
+            **{copy.namespace: self._copy(profile, copy, now) for copy in run.copies},
         }
         if not isinstance(job, StreamJob):
             return Seen(job=job, since=since, copies=copies)
@@ -207,7 +207,7 @@ class CopyViews:
             return CopySeen(has_place=self._fleet.has_pods(key))
         return CopySeen(has_place=profile_uid(resource) is not None)
 
-    def _copy(self, profile: Profile, copy: Copy) -> CopySeen:
+    def _copy(self, profile: Profile, copy: Copy, now: datetime) -> CopySeen:
         key = JobKey(copy.namespace, profile.job.name)
         resource = self._fleet.job(key)
         refused = self._refused.get(key)
@@ -235,9 +235,17 @@ class CopyViews:
             obstacle=_waiting(declared, driver)
             or _crashed(resource, driver)
             or self._without_executors(key, declared),
+            is_on_its_way=self._is_on_its_way(key, driver, now),
             reading=shown.reading(copy.executors),
             is_dry=shown.is_dry,
         )
+
+    def _is_on_its_way(self, key: JobKey, driver: DriverPod | None, now: datetime) -> bool:
+        """Whether all pods that a copy waits for are likely to run soon."""
+        if driver is not None and driver.started is None:
+            return is_on_its_way(driver, now)
+        waiting = self._fleet.waiting(key)
+        return bool(waiting) and all(is_on_its_way(executor, now) for executor in waiting)
 
     def _without_executors(self, key: JobKey, copy: StreamJob | InvalidSpec) -> Problem | None:
         """What keeps a copy's executors from starting, or has ended one."""

@@ -126,7 +126,7 @@ class Profiler:
             await self._report_invalid(key, resource, profile, now)
             return None
         run = self._profiles.run(key)
-        seen = self._views.seen(profile, run, since=self._since)
+        seen = self._views.seen(profile, run, since=self._since, now=now)
         verdict = next_steps(profile, run, seen, now)
         await self._remember(profile, verdict, now)
         for item in news(run, verdict.run):

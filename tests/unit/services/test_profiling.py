@@ -860,14 +860,15 @@ class Starved(Place):
         first = query(batch_id=None, committed_at=None)
         return lambda now: report(first, at=now, registered=0, incarnation=1)
 
-    def hinder(self, **status: Any) -> None:
-        """Spark has asked for an executor of the copy, whose pod is in this state."""
+    def hinder(self, node: str | None = None, **status: Any) -> None:
+        """Spark has asked for an executor of the copy, whose pod is in this state, on a node if it has one."""
         (namespace,) = self.copies
         driver = self.cluster.stored(PODS, "clicks-driver", namespace)
         assert driver is not None
         pod = pods.executor("clicks", "clicks-1-exec-1", namespace=namespace)
         pod["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": driver["metadata"]["uid"]}]
-        self.cluster.put(PODS, {**pod, "status": status})
+        placed = {**pod["spec"], "nodeName": node} if node else pod["spec"]
+        self.cluster.put(PODS, {**pod, "spec": placed, "status": status})
 
 
 UNPLACED = {
@@ -917,6 +918,24 @@ async def test_what_keeps_the_executors_of_a_copy_away_is_told_with_what_to_do(
         assert here.complete()["reason"] == reason
         for part in parts:
             assert part in here.complete()["message"]
+        assert here.places == set()
+
+
+@in_virtual_time
+async def test_executors_whose_image_is_pulled_have_a_place_and_time_until_the_deadline() -> None:
+    here = Starved()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    pulls = {"name": "executor", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    async with working(here.operator()):
+        await here.lives(2)
+        here.profiled(executors=[2])
+        await here.lives(10)
+        here.hinder("node-2", phase="Pending", containerStatuses=[pulls])
+        await here.lives(500)
+        assert here.status()["phase"] == "Profiling"
+        await here.lives(120)
+        assert here.complete()["reason"] == "CopyFailed"
+        assert "their images are pulled" in here.complete()["message"]
         assert here.places == set()
 
 

@@ -344,7 +344,8 @@ class CopySeen:
     `driver_made` is when its driver's pod was made, `driver_since` when that began to run. `registered` counts its
     executors; None while its agent has not told. `is_unheard`: its agent may answer yet, and has not for this operator.
     `digest` is that of the image which its driver runs, if it is known.
-    `problem` is what certainly keeps it from working, `obstacle` what keeps it waiting.
+    `problem` is what certainly keeps it from working, `obstacle` what keeps it waiting. `is_on_its_way`: the pods that
+    do not run yet likely will soon, because their images are pulled, or nodes for them are added.
     `is_dry`: no more rows wait at its sources, or, of live ones, none has arrived.
     """
 
@@ -357,6 +358,7 @@ class CopySeen:
     digest: str | None = None
     problem: Problem | None = None
     obstacle: Problem | None = None
+    is_on_its_way: bool = False
     reading: Reading | LiveReading | None = None
     is_dry: bool = False
 

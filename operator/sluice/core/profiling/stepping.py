@@ -231,7 +231,7 @@ def _is_certain(reading: Reading | LiveReading) -> bool:
 def _has_waited(copy: Copy, seen: CopySeen, now: datetime) -> bool:
     """Whether its pods have no place, and will have none. Where all had one, one may be lost and come again."""
     since = _waiting_since(copy, seen)
-    if copy.phase is not CopyPhase.STARTING or since is None:
+    if copy.phase is not CopyPhase.STARTING or since is None or seen.is_on_its_way:
         return False
     return now - max(copy.began, since) >= PATIENCE
 
@@ -264,6 +264,12 @@ def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Pr
             return Problem(Reason.COPY_FAILED, told)
         if seen.driver_since is not None and seen.registered is None:
             told = "its driver runs, and its agent does not answer; read the log of the driver"
+            return Problem(Reason.COPY_FAILED, told)
+        if seen.is_on_its_way:
+            told = (
+                "pods were still being made at the end of spec.copyDeadline: their images are pulled, or nodes for "
+                "them are added; raise it"
+            )
             return Problem(Reason.COPY_FAILED, told)
         told = f"{seen.registered or 0} of {format_executors(copy.executors)} came"
         return Problem(Reason.NO_CAPACITY, f"{told}; make room, or measure fewer executors")

@@ -260,6 +260,23 @@ def test_a_driver_that_finds_no_place_is_waited_for_as_long() -> None:
     assert failed(story) is Reason.NO_CAPACITY
 
 
+@pytest.mark.parametrize(
+    "pulls", [replace(RUNS, registered=3), replace(RUNS, registered=None, driver_since=None)]
+)
+def test_pods_that_are_being_made_are_waited_for_until_the_deadline(pulls: CopySeen) -> None:
+    story = Story(executors=(4,))
+    story.look()
+    (copy,) = story.run.open
+    there = {copy.namespace: replace(pulls, driver_made=story.now, is_on_its_way=True)}
+    deadline = story.profile.copy_deadline.total_seconds()
+    story.look(deadline - 1, copies=there)
+    assert story.open == [4]
+    story.look(1, copies=there)
+    assert failed(story) is Reason.COPY_FAILED
+    assert story.run.problem is not None
+    assert "their images are pulled" in story.run.problem.message
+
+
 @pytest.mark.parametrize("there", [NOT_THERE, CopySeen(has_place=True, has_job=True)])
 def test_an_operator_that_was_away_before_a_copy_had_pods_says_nothing_of_room(
     there: CopySeen,
