@@ -5,12 +5,14 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import aiohttp
+import kopf
 import pytest
 import yaml
 
@@ -18,12 +20,14 @@ from sluice.adapters.credentials import Credentials
 from sluice.api.crds import KINDS, STREAM_JOB, object_schema
 from sluice.handlers import kinds, sweeping
 from sluice.handlers.running import run_operator
-from sluice.ports import LEASES, PODS, STREAM_JOBS, Json
+from sluice.manifests.pods import driver_pod
+from sluice.ports import LEASES, PODS, STREAM_JOBS, Json, Resource
 from sluice.services.operating import Operator
 from sluice.settings import Settings
 from tests.support import pods
 from tests.support.apiserver import ApiServer, serving
-from tests.support.jobs import resource
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import job, resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,15 @@ class Running:
 
 @asynccontextmanager
 async def operating(
-    namespaces: str = "", *, has_crds: bool = True, publishes: bool = True, first_lacks: str = ""
+    namespaces: str = "",
+    *,
+    has_crds: bool = True,
+    publishes: bool = True,
+    first_lacks: str = "",
+    found: Callable[[MemoryCluster], None] = lambda _: None,
 ) -> AsyncIterator[Running]:
     """An operator that watches and leads. Without CRDs, or a part of the status in them, they come once it has asked;
-    it is not ready before.
+    it is not ready before. `found` makes the cluster as the operator finds it.
     """
     port = _free_port()
     settings = Settings(
@@ -73,6 +82,7 @@ async def operating(
     )
     async with serving() as (server, address):
         server.has_crds = has_crds
+        found(server.cluster)
         whole = {kind.name: object_schema(kind) for kind in KINDS} if publishes else {}
         lacking = {"StreamJob": without_status(first_lacks)} if first_lacks else {}
         server.schemas = {**whole, **lacking}
@@ -208,6 +218,36 @@ async def test_a_driver_that_went_while_the_watches_were_away_is_followed_by_ano
         cluster.remove(PODS, "shop", "clicks-driver")
         server.forget_watches()
         server.is_mute = False
+        await running.pod(2)
+
+
+async def test_a_driver_that_goes_before_the_watches_begin_is_followed_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a node is drained that the operator was on, too; kopf first looks at all kinds that there are."""
+    monkeypatch.setattr(sweeping, "EVERY", 0.2)
+    has_gone, watching = asyncio.Event(), kopf.operator
+
+    async def watching_later(**settings: Any) -> None:
+        await has_gone.wait()
+        await watching(**settings)
+
+    def with_driver_that_goes(cluster: MemoryCluster) -> None:
+        each = cluster.each
+
+        async def listed(resource: Resource, namespace: str | None, **how: Any) -> Any:
+            async for body in each(resource, namespace, **how):
+                yield body
+            if resource == PODS and not has_gone.is_set():
+                cluster.remove(PODS, "shop", "clicks-driver")
+                has_gone.set()
+
+        cluster.put(STREAM_JOBS, {**resource(), "status": {"incarnation": 1}})
+        cluster.put(PODS, pods.running(driver_pod(job(), 1)))
+        monkeypatch.setattr(cluster, "each", listed)
+
+    monkeypatch.setattr(kopf, "operator", watching_later)
+    async with operating(found=with_driver_that_goes) as running:
         await running.pod(2)
 
 

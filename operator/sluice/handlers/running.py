@@ -71,7 +71,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         health = await stack.enter_async_context(HealthServer(settings.health_port))
         await wait_for_kinds(cluster, namespaces)
         health.is_ready = True
-        work = asyncio.create_task(operator.run())
+        work = asyncio.create_task(operator.run(sweeper.see))
         sweeping = asyncio.create_task(sweeper.run())
         has_ended = asyncio.Event()
         work.add_done_callback(lambda _: has_ended.set())

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -22,6 +23,7 @@ from sluice.ports import (
     Forecasts,
     Json,
     Metrics,
+    Resource,
 )
 from sluice.services.agentkey import agent_key
 from sluice.services.autoprofiling import AutoProfiler
@@ -53,6 +55,9 @@ PROFILERS = 2
 
 SCALERS = 4
 """Jobs that are decided upon at a time: while one waits for its forecast, another one writes."""
+
+Listed = Callable[[Resource, Json], object]
+"""Who is told of the objects that were listed: what goes before the watches have begun is told by none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,10 +233,10 @@ class Operator:
         """A pod with our labels is gone from the API."""
         self._look_at(self.fleet.lose_pod(pod))
 
-    async def run(self) -> None:
-        """Work until cancelled."""
+    async def run(self, listed: Listed = lambda _, __: None) -> None:
+        """Work until cancelled. `listed` is called with each object that the operator lists itself as it begins."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.leadership.keep(self._begin))
+            group.create_task(self.leadership.keep(partial(self._begin, listed)))
             group.create_task(self._queue.run(self._workers))
             group.create_task(self._poller.queue.run(self._pollers))
             group.create_task(self._measuring.run())
@@ -241,7 +246,7 @@ class Operator:
             group.create_task(self._profiler.run())
             group.create_task(self._autoprofiler.queue.run(PROFILERS))
 
-    async def _begin(self) -> None:
+    async def _begin(self, listed: Listed) -> None:
         """Take over: see everything first, so that no claim on a checkpoint is missed, then look at all."""
         key = await agent_key(self._cluster, self._scope.home, self._fresh_key)
         self._reconciler.use_key(key)
@@ -252,23 +257,24 @@ class Operator:
         self._autoprofiler.start_afresh()
         await self._cordons.ask()
         for namespace in self._scope.listed:
-            await _see_each(self._reconciler.take_stock, self._cluster.each(STREAM_JOBS, namespace))
+            jobs = self._cluster.each(STREAM_JOBS, namespace)
+            await _see_each(self._reconciler.take_stock, jobs, partial(listed, STREAM_JOBS))
             pods = self._cluster.each(PODS, namespace, selector=names.JOB_LABEL)
-            await _see_each(self.fleet.see_pod, pods)
+            await _see_each(self.fleet.see_pod, pods, partial(listed, PODS))
         self._measuring.begin()
-        await self._begin_profiling()
+        await self._begin_profiling(listed)
         # Nothing is waited for from here on: what is looked at before leadership has begun is not looked at again.
         for job in self.fleet:
             self._queue.add(job)
             self._autoprofiler.heard(job)
         log.info("looking after %d jobs", len(self.fleet))
 
-    async def _begin_profiling(self) -> None:
+    async def _begin_profiling(self, listed: Listed) -> None:
         """Take over profiles. Without their CRD, or the rights for them, jobs are looked after all the same."""
         try:
             for namespace in self._scope.listed:
                 found = self._cluster.each(STREAM_PROFILES, namespace)
-                await _see_each(self._profiler.changed, found)
+                await _see_each(self._profiler.changed, found, partial(listed, STREAM_PROFILES))
         except SluiceError as error:
             log.warning("jobs cannot be profiled: %s", error)
         await self._profiler.begin()
@@ -318,9 +324,12 @@ class Operator:
             self._autoprofiler.heard(key)
 
 
-async def _see_each(see: Callable[[Json], object], bodies: AsyncIterator[Json]) -> None:
+async def _see_each(
+    see: Callable[[Json], object], bodies: AsyncIterator[Json], listed: Callable[[Json], object]
+) -> None:
     """One object that cannot be read must not keep the operator from all others."""
     async for body in bodies:
+        listed(body)
         try:
             see(body)
         except Exception:
