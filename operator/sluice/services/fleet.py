@@ -10,6 +10,7 @@ the API server sent, and so has the driver that was made from it.
 import logging
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from sluice.api import convert
@@ -228,24 +229,21 @@ class Fleet:
         return document
 
     def _declare(self, key: JobKey) -> None:
-        """Enter the claim of a job: what it holds, else what it declares."""
-        job = self._declared[key]
-        if isinstance(job, InvalidSpec):
-            return
-        record = read_record(self._jobs[key].get("status") or {})
-        if not record.incarnation or record.checkpoint is None:
-            self.claims.put(_claimant(job, record))
-            return
-        holding = _claimant(job, record)
-        self.claims.put(
-            Claimant(
+        """Enter the claim of a job: what it holds, also if its spec means nothing by now; else what it declares."""
+        resource, job = self._jobs[key], self._declared[key]
+        record = read_record(resource.get("status") or {})
+        if record.incarnation and record.checkpoint is not None:
+            metadata = resource["metadata"]
+            held = Claimant(
                 key=key,
-                uid=job.uid,
+                uid=metadata["uid"],
                 location=record.checkpoint,
                 has_started=True,
-                created=holding.created,
+                created=datetime.fromisoformat(metadata["creationTimestamp"]),
             )
-        )
+            self.claims.put(held)
+        elif isinstance(job, StreamJob):
+            self.claims.put(_claimant(job, record))
 
     def _enter(
         self, key: JobKey, uid: str, told: Callable[[DriverPod | WaitingExecutor], Json]

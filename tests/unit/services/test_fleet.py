@@ -209,6 +209,17 @@ def test_one_that_holds_a_checkpoint_keeps_it_though_its_spec_names_another_by_n
     assert holder(fleet, "second") == JobKey("shop", "first")
 
 
+def test_one_that_holds_a_checkpoint_keeps_it_though_its_spec_means_nothing_to_a_successor() -> (
+    None
+):
+    """Its driver goes on: nobody stops it for that."""
+    fleet, place = Fleet(), job(checkpoint=SHARED).checkpoint_location
+    invalid = resource(checkpoint=SHARED, annotations={"sluice.dev/paused": "yes"})
+    fleet.see_job({**invalid, "status": {"incarnation": 1, "checkpoint": {"location": place}}})
+    assert isinstance(fleet.declared(KEY), InvalidSpec)
+    assert holder(fleet, "second") == KEY
+
+
 @pytest.mark.parametrize("pod_is_seen_first", [True, False])
 def test_a_deleted_jobs_driver_holds_the_checkpoint_until_it_is_gone(
     pod_is_seen_first: bool,
