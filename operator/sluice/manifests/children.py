@@ -127,6 +127,14 @@ def lease(job: StreamJob, incarnation: int, now: datetime) -> Json:
     }
 
 
+def lease_of_nobody(job: StreamJob, now: datetime) -> Json:
+    """The Lease of the checkpoint in place of one that has gone while a driver waits for it. Whoever had that may live,
+    and ends when it sees this one: until it has not changed for its whole duration, no driver has it.
+    """
+    body = lease(job, 0, now)
+    return {**body, "spec": {**body["spec"], "renewTime": body["spec"]["acquireTime"]}}
+
+
 def passed_on(found: Json, lease: Json, *, is_dead: bool) -> Json | None:
     """The Lease as it was found, granted as in `lease`; None if the driver that has it may live.
 

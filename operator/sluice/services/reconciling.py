@@ -15,7 +15,7 @@ from sluice.core import failures, lifecycle, reporting, specclaims, succession
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import settle
 from sluice.core.news import news
-from sluice.core.observations import DriverPod, Observed, ProfilingOutlook
+from sluice.core.observations import Observed, ProfilingOutlook
 from sluice.core.record import Phase, Record
 from sluice.core.steps import (
     ReplaceExecutors,
@@ -151,7 +151,7 @@ class Reconciler:
         holder = self._fleet.claim(job, record)
         verdict = lifecycle.next_step(job, record, seen, holder=holder, now=now)
         if succession.knows_less(record, verdict, seen):
-            await self._guard(job, verdict, seen.driver)
+            await self._guard(job, verdict, seen)
             return _pause(verdict, seen, now)
         claims = reporting.conditions_of(job, verdict, seen, holder=holder, now=now)
         if isinstance(declared, InvalidSpec):
@@ -164,7 +164,7 @@ class Reconciler:
         with logs.about(incarnation=verdict.record.incarnation):
             later = await self._remember(job, record, verdict, seen, now)
             is_refused = await self._act(job, verdict, seen)
-            await self._guard(job, verdict, seen.driver)
+            await self._guard(job, verdict, seen)
         return 0.0 if is_refused else _pause(verdict, seen, now, later, again, refused_again)
 
     def _forget(self, key: JobKey) -> None:
@@ -277,12 +277,18 @@ class Reconciler:
                 assert_never(verdict.step)
         return False
 
-    async def _guard(self, job: StreamJob, verdict: Verdict, driver: DriverPod | None) -> None:
-        """A driver that goes on is to have what keeps evictions from it, whoever has made it."""
+    async def _guard(self, job: StreamJob, verdict: Verdict, seen: Observed) -> None:
+        """A driver that goes on is to have what it needs, whoever has made it: what keeps evictions from it, and the
+        Lease for which it waits.
+        """
+        driver, report = seen.driver, seen.report
         if driver is None or driver.owner_uid != job.uid or driver.deleting or driver.is_over:
             return
-        if job.paused_by is None and not isinstance(verdict.step, StopDriver):
-            await self._starter.guard(job, driver.uid)
+        if job.paused_by is not None or isinstance(verdict.step, StopDriver):
+            return
+        await self._starter.guard(job, driver.uid)
+        if report is not None and report.phase == "waiting":
+            await self._starter.have_lease(self._good.as_started(job))
 
     async def _refused(self, job: StreamJob, record: Record, refusal: Refusal) -> None:
         """Keep why a start was refused; the look that follows at once writes it, with all that it means."""

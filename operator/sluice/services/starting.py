@@ -88,6 +88,13 @@ class Starter:
             # One request for most, for after a change of leader all drivers are looked at.
             await self._guard(job, driver_uid, is_new=False)
 
+    async def have_lease(self, job: StreamJob) -> None:
+        """Let there be a Lease for a driver that waits for one, and may not make it: that of a deleted job goes after
+        the start of another one on its checkpoint, or somebody has taken it away.
+        """
+        lease = children.lease_of_nobody(job, self._clock.now())
+        await have(self._cluster, lease, self._find, is_new=False)
+
     async def _guard(self, job: StreamJob, driver_uid: str, *, is_new: bool) -> None:
         if not self._cordons.are_known:
             return
@@ -145,6 +152,9 @@ class Starter:
         grant = partial(self._grant, is_dead=step.inherits)
         with suppress(Conflict):
             await have(self._cluster, lease, grant, is_new=step.incarnation == 1)
+
+    async def _find(self, kind: Resource, body: Json) -> None:
+        await self._cluster.get(kind, body["metadata"]["namespace"], body["metadata"]["name"])
 
     async def _grant(self, kind: Resource, lease: Json, *, is_dead: bool) -> None:
         """Give the new driver the Lease that is there, unless who has it may live.

@@ -19,7 +19,7 @@ from sluice.ports import (
     Json,
     Resource,
 )
-from tests.support.jobs import job, query, report
+from tests.support.jobs import job, query, report, resource
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 from tests.unit.services.test_autoscaling import SCALING
@@ -173,6 +173,34 @@ async def test_a_lease_that_is_about_to_be_collected_is_given_to_nobody(has_star
         found = here.cluster.stored(LEASES, lease)
         assert found is not None
         assert found["metadata"]["ownerReferences"][0]["uid"] == "another-uid"
+
+
+@in_virtual_time
+async def test_a_lease_that_goes_with_a_job_of_another_name_is_made_again_for_who_waits_for_it() -> (
+    None
+):
+    """A job that is given another name is deleted and made at once; what it had is collected a little later."""
+    lease, place = names.lease(job().checkpoint_location), resource()["spec"]["checkpoint"]
+    async with world() as here:
+        await here.declare()
+        here.takes_lease()
+        here.gone()
+        here.delete()
+        await here.declare("views", checkpoint=place)
+        here.runs("views")
+        await here.look("views")
+        await here.answers(report(phase="waiting", queries=()))
+        await here.look("views")
+        found = here.cluster.stored(LEASES, lease)
+        assert found is not None
+        assert found["spec"]["holderIdentity"] == "uid-of-clicks/1"
+        here.collect()
+        await here.look("views")
+        found = here.cluster.stored(LEASES, lease)
+        assert found is not None
+        assert found["metadata"]["ownerReferences"][0]["uid"] == "uid-of-views"
+        # Whoever had the former one may live: the driver has to wait all the same.
+        assert found["spec"]["holderIdentity"] == "uid-of-views/0"
 
 
 @in_virtual_time
