@@ -14,7 +14,7 @@ from sluice.core import changes
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.proving import Proving
 from sluice.core.record import Record
-from sluice.errors import InvalidSpec, NameTaken, NotFound
+from sluice.errors import Declined, InvalidSpec, NameTaken, NotFound
 from sluice.manifests import names, proving
 from sluice.ports import CONFIG_MAPS, Cluster
 from sluice.services.fleet import Fleet
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 REFUSED_AGAIN = 600.0
 """Seconds after which it is seen whether the cluster takes a spec by now that it has refused to keep."""
+
+DECLINED_AGAIN = 30.0
+"""The same where the cluster could not keep it, for a reason that may pass: a webhook of admission is away."""
 
 
 class LastGood:
@@ -97,10 +100,11 @@ class LastGood:
             return False
         try:
             await self._children.have(proving.last_good(job), is_new=is_first)
-        except (InvalidSpec, NameTaken) as error:
-            # Neither must keep the job from being looked after; it only has nothing to go back to.
+        except (InvalidSpec, NameTaken, Declined) as error:
+            # None must keep the job from being looked after; it only has nothing to go back to.
             log.warning("the last good spec cannot be kept: %s", error)
-            self._refused[job.key] = (job.fingerprint, now + REFUSED_AGAIN)
+            pause = DECLINED_AGAIN if isinstance(error, Declined) else REFUSED_AGAIN
+            self._refused[job.key] = (job.fingerprint, now + pause)
             return False
         self.forget(job.key)
         return True

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sluice.core.application import JobKey
-from sluice.errors import ClusterUnavailable, InvalidSpec, Problem
+from sluice.errors import ClusterUnavailable, Declined, InvalidSpec, Problem
 from sluice.manifests.reading import document_of
 from sluice.ports import CONFIG_MAPS, PODS, STREAM_JOBS
-from sluice.services.lastgood import REFUSED_AGAIN
+from sluice.services.lastgood import DECLINED_AGAIN, REFUSED_AGAIN
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import query, report
 from tests.support.virtual_time import in_virtual_time
@@ -277,12 +277,14 @@ async def commits(here: World) -> None:
     await here.look()
 
 
-async def refused(here: World) -> None:
+QUOTA = InvalidSpec([Problem("configmaps", None, "quota")])
+
+
+async def refused(here: World, refusal: Exception = QUOTA) -> None:
     """A job that works, whose spec the cluster has refused to keep once."""
     await here.declare()
     here.runs()
     await here.look()
-    refusal = InvalidSpec([Problem("configmaps", None, "quota")])
     here.cluster.refuse("create", CONFIG_MAPS, refusal)
     await commits(here)
     assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is None
@@ -296,6 +298,18 @@ async def test_a_good_spec_that_was_refused_is_kept_when_there_is_room_for_it() 
         await commits(here)
         assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is not None
         assert here.cluster.status()["proving"]["good"]["generation"] == 1
+
+
+@in_virtual_time
+async def test_a_good_spec_that_cannot_be_kept_now_holds_nothing_up_and_is_kept_soon() -> None:
+    async with world() as here:
+        await refused(here, Declined("failed calling webhook"))
+        assert here.cluster.status()["phase"] == "Running"
+        await here.look()
+        assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is None
+        await asyncio.sleep(DECLINED_AGAIN)
+        await commits(here)
+        assert here.cluster.stored(CONFIG_MAPS, "clicks-last-good") is not None
 
 
 @in_virtual_time
