@@ -1,11 +1,14 @@
 """People write what is the operator's, and change their minds at any moment: each ends in a state that was declared."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from sluice.errors import ClusterUnavailable
+from sluice.core.application import JobKey
+from sluice.errors import ClusterUnavailable, Conflict
+from sluice.manifests import names
 from sluice.ports import LEASES, PODS, STREAM_JOBS
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import report
@@ -145,6 +148,29 @@ async def test_a_lease_that_somebody_has_taken_away_keeps_no_job_from_starting()
         assert lease is not None
         assert lease["spec"]["holderIdentity"] == "uid-of-clicks/2"
         assert here.cluster.pod() is not None
+
+
+@in_virtual_time
+async def test_a_driver_whose_label_is_taken_away_and_given_back_is_the_jobs_again() -> None:
+    async with world() as here:
+        await running(here)
+        pod = here.cluster.pod()
+        assert pod is not None
+        labels = pod["metadata"]["labels"]
+        others = {name: text for name, text in labels.items() if name != names.JOB_LABEL}
+        bare = here.cluster.put(PODS, {**pod, "metadata": {**pod["metadata"], "labels": others}})
+        # A watch that selects by it tells that the pod is gone, as it was, at the version of the change.
+        version = bare["metadata"]["resourceVersion"]
+        here.fleet.lose_pod({**pod, "metadata": {**pod["metadata"], "resourceVersion": version}})
+        with suppress(Conflict):
+            await here.reconciler.reconcile(JobKey("shop", "clicks"))
+        await here.reconciler.reconcile(JobKey("shop", "clicks"))
+        assert "is not this job's" in status(here.cluster)["failures"]["message"]
+        here.cluster.put(PODS, {**bare, "metadata": {**bare["metadata"], "labels": labels}})
+        await here.look()
+        await asyncio.sleep(here.poller_pause)
+        await here.look()
+        assert status(here.cluster)["phase"] == "Running"
 
 
 @in_virtual_time

@@ -24,6 +24,14 @@ def test_what_has_gone_never_comes_back_and_one_of_its_name_does() -> None:
     assert versions.see(told(1, uid="b"))
 
 
+def test_what_went_to_a_watch_as_its_label_did_is_there_again_when_it_has_it_back() -> None:
+    versions = Versions()
+    versions.lose(told(12))
+    assert not versions.see(told(12))
+    assert versions.see(told(13))
+    assert versions.see(told(13))
+
+
 def test_memory_of_what_has_gone_is_bounded_and_keeps_the_newest() -> None:
     versions = Versions()
     for number in range(REMEMBERED + 1):
