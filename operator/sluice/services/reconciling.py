@@ -129,6 +129,8 @@ class Reconciler:
 
     async def reconcile(self, key: JobKey) -> float | None:
         """Take the next step of a job; the seconds after which to look again."""
+        # Before anything of the job is read: while this is waited for, another one may be made under its name.
+        again = await self._pod_events.hear(key)
         resource = self._fleet.job(key)
         if resource is None:
             self._forget(key)
@@ -138,7 +140,6 @@ class Reconciler:
         record = self._recall(key, resource)
         if await self._good.fetch(key, record):
             return 0.0
-        again = await self._pod_events.hear(key)
         seen = self._look(key, resource["metadata"]["uid"])
         declared = self._fleet.declared(key)
         record, job = self._good.in_force(key, record)

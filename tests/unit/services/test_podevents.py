@@ -1,15 +1,18 @@
 """A pod that does not start: its status does not tell all that its Events do."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from sluice.core.application import JobKey
 from sluice.errors import ClusterUnavailable, NotAllowed
 from sluice.manifests.reading import newest_warning, ordered_node
-from sluice.ports import EVENTS, PODS, Json
+from sluice.ports import EVENTS, PODS, STREAM_JOBS, Json, Resource
 from sluice.services.statuses import SHORTEST_PAUSE
 from tests.support import pods
-from tests.support.jobs import NOW, application, query, report
+from tests.support.cluster import MemoryCluster
+from tests.support.jobs import NOW, application, query, report, resource
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
 from tests.unit.services.test_lastgood import image, settles
@@ -330,3 +333,35 @@ def test_the_newest_event_decides_and_a_warning_of_the_same_second() -> None:
     series = {"lastObservedTime": f"{NOW + timedelta(seconds=2):%Y-%m-%dT%H:%M:%S}.000000Z"}
     again = {**mounting, "lastTimestamp": None, "eventTime": None, "series": series}
     assert newest_warning([later, again]) == ("FailedMount", NOT_FOUND)
+
+
+class Interrupted(MemoryCluster):
+    """Something happens while it is asked for Events."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def each(self, resource: Resource, *args: Any, **how: Any) -> AsyncIterator[Json]:
+        if resource == EVENTS:
+            self.meanwhile()
+        async for body in super().each(resource, *args, **how):
+            yield body
+
+
+@in_virtual_time
+async def test_a_job_that_is_made_again_while_events_are_read_has_nothing_of_the_old_ones() -> None:
+    cluster = Interrupted()
+
+    async with world(cluster) as here:
+
+        def made_again() -> None:
+            here.delete()
+            here.fleet.see_job(cluster.put(STREAM_JOBS, resource(uid="another")))
+
+        await waiting(here)
+        cluster.meanwhile = made_again
+        await here.reconciler.reconcile(CLICKS)
+        assert cluster.status()["incarnation"] == 0
+        cluster.meanwhile = here.delete
+        await here.reconciler.reconcile(CLICKS)
