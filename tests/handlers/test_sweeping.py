@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from sluice.errors import ClusterUnavailable
 from sluice.handlers.sweeping import EVERY, PER_OBJECT, Sweeper
 from sluice.ports import STREAM_JOBS, Json
 from tests.support.cluster import MemoryCluster
@@ -81,6 +82,20 @@ async def test_after_a_watch_was_begun_anew_even_a_large_fleet_is_listed_soon_an
         await asyncio.sleep(EVERY + 1)
         assert here.gone == ["job-7"]
         here.lose("job-9")
+        await asyncio.sleep(EVERY)
+        assert here.gone == ["job-7"]
+
+
+@in_virtual_time
+async def test_a_look_that_was_due_and_got_no_answer_is_soon_made_again() -> None:
+    async with sweeping() as here:
+        for number in range(round(3.5 * EVERY / PER_OBJECT)):
+            here.have(f"job-{number}")
+        here.lose("job-7")
+        here.have("job-8", listed=True)
+        here.cluster.refuse("list", STREAM_JOBS, ClusterUnavailable("no answer in time"))
+        await asyncio.sleep(EVERY + 1)
+        assert here.gone == []
         await asyncio.sleep(EVERY)
         assert here.gone == ["job-7"]
 

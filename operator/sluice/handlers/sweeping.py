@@ -63,12 +63,14 @@ class Sweeper:
             waited += EVERY
             if not self._was_listed and waited < PER_OBJECT * sum(map(len, self._known.values())):
                 continue
-            waited, self._was_listed = 0.0, False
+            waited, was_listed, self._was_listed = 0.0, self._was_listed, False
             try:
                 for resource in self._known:
                     await self._sweep(resource)
             except SluiceError as error:
                 log.warning("cannot look for what has gone: %s", error)
+                # As after an outage that is not over: what went in it is to be noticed soon, however large the fleet.
+                self._was_listed |= was_listed
 
     async def _sweep(self, resource: Resource) -> None:
         # What comes while the lists are read is not on them and has not gone.
