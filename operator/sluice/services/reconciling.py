@@ -15,7 +15,7 @@ from sluice.core import failures, lifecycle, reporting, specclaims, succession
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.conditions import settle
 from sluice.core.news import news
-from sluice.core.observations import Observed, ProfilingOutlook
+from sluice.core.observations import DriverPod, Observed, ProfilingOutlook
 from sluice.core.record import Phase, Record
 from sluice.core.steps import (
     ReplaceExecutors,
@@ -282,10 +282,8 @@ class Reconciler:
         """A driver that goes on is to have what it needs, whoever has made it: what keeps evictions from it, and the
         Lease for which it waits.
         """
-        driver, report = seen.driver, seen.report
-        if driver is None or driver.owner_uid != job.uid or driver.deleting or driver.is_over:
-            return
-        if job.paused_by is not None or isinstance(verdict.step, StopDriver):
+        driver, report = _going_on(seen.driver, job.uid), seen.report
+        if driver is None or job.paused_by is not None or isinstance(verdict.step, StopDriver):
             return
         await self._starter.guard(job, driver.uid)
         if report is not None and report.phase == "waiting":
@@ -340,12 +338,20 @@ class Reconciler:
     ) -> float | None:
         metadata = resource["metadata"]
         key, generation = JobKey(metadata["namespace"], metadata["name"]), metadata["generation"]
+        seen = replace(seen, driver=_going_on(seen.driver, metadata["uid"]))
         claims = settle(specclaims.invalid(str(error), seen), record.conditions, generation, now)
         after = replace(record, conditions=claims)
         phase = Phase.RUNNING if seen.driver is not None else Phase.INVALID
         status = remembered(key, generation, after, phase)
         await self._store(key, metadata["uid"], status, record, after, must_be_seen=False)
         return RESYNC
+
+
+def _going_on(driver: DriverPod | None, uid: str) -> DriverPod | None:
+    """The driver of the job of that uid, if it neither has ended nor is about to."""
+    if driver is None or driver.owner_uid != uid or driver.deleting or driver.is_over:
+        return None
+    return driver
 
 
 def _pause(verdict: Verdict, seen: Observed, now: datetime, *asked: float | None) -> float:

@@ -422,6 +422,22 @@ async def test_a_driver_goes_on_while_the_spec_is_invalid_and_nothing_is_forgott
 
 
 @in_virtual_time
+async def test_a_driver_that_has_ended_while_nothing_can_be_read_of_the_job_does_not_go_on() -> (
+    None
+):
+    async with world() as here:
+        await started(here)
+        await here.declare(annotations={"sluice.dev/paused": "True"})
+        assert here.cluster.status()["phase"] == "Running"
+        here.ends()
+        while await here.look() == 0.0:
+            pass
+        status = here.cluster.status()
+        assert status["phase"] == "Invalid"
+        assert "the driver goes on" not in str(status["conditions"])
+
+
+@in_virtual_time
 async def test_the_second_job_on_a_checkpoint_waits_until_the_first_ones_driver_is_gone() -> None:
     shared = {"claim": "checkpoints", "path": "shared"}
     async with world() as here:
