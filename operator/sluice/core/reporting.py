@@ -139,8 +139,7 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
     if driver.is_overdue(now):
         return fails(kind, DriverThere.NODE_LOST, _told_of_lost_node(job, driver))
     if record.stopping or driver.owner_uid != job.uid:
-        told = f"The driver stops: {record.stopping or 'a former job of this name had it'}."
-        return fails(kind, DriverThere.STOPPING, told)
+        return fails(kind, DriverThere.STOPPING, _told_of_stop(job, record, driver))
     if driver.deleting:
         return fails(kind, DriverThere.REMOVED, _told_of_removal(driver))
     if driver.started is None:
@@ -156,6 +155,15 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
         told = f"{where}, with Spark {spark}: the operator was tried with {tried}, and may not get on with this one."
         return holds(kind, DriverThere.UNTRIED_SPARK, told)
     return holds(kind, DriverThere.RUNNING, f"{where}.")
+
+
+def _told_of_stop(job: StreamJob, record: Record, driver: DriverPod) -> str:
+    if not (driver.owner_uid or driver.deleting):
+        return (
+            f"The pod {driver.name} belongs to no StreamJob, as after kubectl delete --cascade=orphan, and nobody "
+            f"stops it; this job starts when it is gone: kubectl delete pod {driver.name} -n {job.key.namespace}."
+        )
+    return f"The driver stops: {record.stopping or 'a former job of this name had it'}."
 
 
 def _told_of_removal(driver: DriverPod) -> str:

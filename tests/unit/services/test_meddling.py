@@ -174,6 +174,18 @@ async def test_a_driver_whose_label_is_taken_away_and_given_back_is_the_jobs_aga
 
 
 @in_virtual_time
+async def test_a_driver_that_was_left_behind_by_its_job_is_told_of_with_the_remedy() -> None:
+    """`kubectl delete --cascade=orphan`, and the job is made again: nothing collects the pod."""
+    async with world() as here:
+        await running(here)
+        here.drive(lambda pod: {**pod, "metadata": {**pod["metadata"], "ownerReferences": []}})
+        here.delete()
+        await here.declare(uid="another")
+        conditions = {one["type"]: one for one in status(here.cluster)["conditions"]}
+        assert "kubectl delete pod clicks-driver -n shop" in conditions["DriverRunning"]["message"]
+
+
+@in_virtual_time
 async def test_annotations_of_another_operator_change_nothing() -> None:
     async with world() as here:
         await running(here)
