@@ -101,17 +101,20 @@ class Autoscaler:
 
     def decided(self, key: JobKey) -> Decided | None:
         """The newest decision of a job since this process leads."""
-        course = self._courses.get(key)
+        course = self.course(key)
         return course.decided if course is not None else None
 
     def learned(self, key: JobKey) -> Sequence[tuple[int, float]]:
         """Pairs of executors and rows per second that were learned of a job, those of profiles among them."""
-        course = self._courses.get(key)
+        course = self.course(key)
         return course.watcher.experience.models.capacity.points if course is not None else ()
 
     def course(self, key: JobKey) -> Course | None:
-        """What is known of a job that is scaled."""
-        return self._courses.get(key)
+        """What is known of a job that is scaled, and not of a former one that had its name."""
+        course, resource = self._courses.get(key), self._fleet.job(key)
+        if course is None or resource is None or course.uid != resource["metadata"]["uid"]:
+            return None
+        return course
 
     def heard(self, key: JobKey) -> None:
         """An agent may have told something new."""
@@ -119,11 +122,11 @@ class Autoscaler:
         if job is None:
             self.forget(key)
             return
-        course, driver = self._courses.get(key), self._fleet.driver(key)
+        course, driver = self.course(key), self._fleet.driver(key)
         if self._begun.get(key) != job.uid:
             self._begun[key] = job.uid
             self.queue.add(key)
-        if course is not None and course.uid == job.uid and driver is not None:
+        if course is not None and driver is not None:
             report, _ = self._poller.report(key, driver)
             if report is not None and course.is_news(report):
                 # What became of its driver first: a batch after a loss tells how long that was.
@@ -160,8 +163,8 @@ class Autoscaler:
             self.forget(key)
             return None
         now, record = self._clock.now(), self._record(key)
-        course = self._courses.get(key)
-        if course is None or course.uid != job.uid:
+        course = self.course(key)
+        if course is None:
             course = self._courses[key] = await self._course_of(job, record, now)
         course.follow(job, record, now.timestamp())
         if is_as_declared(job, record):

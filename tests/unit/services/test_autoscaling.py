@@ -109,6 +109,22 @@ async def test_a_job_whose_load_outgrows_its_executors_gets_more_of_them_live() 
 
 
 @in_virtual_time
+async def test_nothing_is_decided_of_a_job_that_is_made_again_by_what_the_former_one_needed() -> (
+    None
+):
+    async with world(metrics=Scraping) as here:
+        overloaded = Case(here, Stream(arriving=3500))
+        await overloaded.starts()
+        while not here.agents.targets:
+            await overloaded.lives(5)
+        here.delete()
+        await here.declare(uid="another", scaling=SCALING)
+        assert "chosen" not in overloaded.status
+        assert "decision" not in overloaded.status
+        assert overloaded.status["executors"]["wanted"] == 2
+
+
+@in_virtual_time
 async def test_a_decision_is_in_the_status_before_the_agent_hears_of_it() -> None:
     async with world(metrics=Scraping) as here:
         overloaded = Case(here, Stream(arriving=3500))
