@@ -146,7 +146,9 @@ class Reconciler:
         if isinstance(job, InvalidSpec):
             return await self._report_invalid(resource, record, seen, job, self._clock.now())
         refused, refused_again = await self._admission.ask(self._good.as_started(job), seen)
-        seen, now = replace(seen, refused=refused), self._clock.now()
+        now = self._clock.now()
+        # Nothing is waited for from here to the note of what this job does: others decide on their restarts meanwhile.
+        seen = replace(seen, refused=refused, crowd=self._restarts.crowd(key, now))
         if self._paused_by is not None:
             job = replace(job, paused_by=self._paused_by)
         holder = self._fleet.claim(job, record)
@@ -197,7 +199,6 @@ class Reconciler:
             decided=self._autoscaler.decided(key),
             led_since=self._led_since,
             leaving=self._leaving(key),
-            crowd=self._restarts.crowd(key, self._clock.now()),
             ended=self._fleet.ended(key),
             profiling=self._profiling(key),
         )

@@ -1,16 +1,20 @@
 """Only so many jobs are restarted at once by choice; who recovers from a failure waits for nobody."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from sluice.core.application import JobKey
 from sluice.core.failures import put_off
 from sluice.core.record import Failure, Record
 from sluice.core.recoveries import LONGEST_RESTART, Cause, Recoveries
-from sluice.ports import STREAM_JOBS
+from sluice.ports import STREAM_JOBS, Resource
+from sluice.services.admission import SOON
 from sluice.services.reconciling import HELD_BACK_AGAIN
 from sluice.services.restarts import Restarts
+from tests.support.cluster import MemoryCluster
 from tests.support.jobs import NOW, job, query, report
 from tests.support.virtual_time import in_virtual_time
 from tests.support.world import World, world
@@ -85,6 +89,29 @@ async def test_two_jobs_that_are_looked_at_together_do_not_both_take_the_last_pl
             here.declare(name, generation=2, application=CHANGED) for name in ("one", "other")
         )
         await asyncio.gather(*changes)
+        assert len(deleted(here)) == 1
+
+
+class Slow(MemoryCluster):
+    """It takes its time to say whether it would make a pod."""
+
+    async def rehearse(self, resource: Resource, body: Mapping[str, Any]) -> None:
+        await asyncio.sleep(1)
+        await super().rehearse(resource, body)
+
+
+@in_virtual_time
+async def test_nor_do_two_of_which_it_is_asked_why_they_lack_executors() -> None:
+    async with world(Slow(), restarts=Restarts(1)) as here:
+        await run_both(here)
+        await asyncio.sleep(SOON.total_seconds())
+        await here.answers(report(at=here.clock.now()))
+        here.cluster.rehearsed.clear()
+        changes = (
+            here.declare(name, generation=2, application=CHANGED) for name in ("one", "other")
+        )
+        await asyncio.gather(*changes)
+        assert len(here.cluster.rehearsed) == 2
         assert len(deleted(here)) == 1
 
 
