@@ -1,6 +1,8 @@
 """What an installation makes, and which values it refuses."""
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,6 +115,27 @@ def test_names_that_yaml_takes_for_something_else_stay_names(helm: Helm) -> None
         metadata = body["metadata"]
         assert metadata["labels"]["app.kubernetes.io/instance"] == "123"
         assert metadata.get("namespace", "2024") in ("2024", "no", "7")
+
+
+@pytest.fixture
+def own_chart(tmp_path: Path) -> Path:
+    """A copy of the chart, to change something of it."""
+    return shutil.copytree(CHART, tmp_path / "sluice")
+
+
+def test_a_version_that_names_its_build_is_a_label_that_kubernetes_takes(
+    helm: Helm, own_chart: Path
+) -> None:
+    text = (own_chart / "Chart.yaml").read_text()
+    built = re.sub(r"^version: (.+)$", r"version: \1+4e5cbb7b97d0", text, flags=re.M)
+    (own_chart / "Chart.yaml").write_text(built)
+
+    done = helm.run("template", "sluice", str(own_chart))
+
+    assert done.returncode == 0, done.stderr
+    for body in filter(None, yaml.safe_load_all(done.stdout)):
+        for name, value in body["metadata"]["labels"].items():
+            assert re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", value), name
 
 
 def test_an_annotation_of_the_user_takes_the_place_of_the_charts(helm: Helm) -> None:
