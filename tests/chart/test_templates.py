@@ -1,5 +1,6 @@
 """What an installation makes, and which values it refuses."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -136,6 +137,26 @@ def test_a_version_that_names_its_build_is_a_label_that_kubernetes_takes(
     for body in filter(None, yaml.safe_load_all(done.stdout)):
         for name, value in body["metadata"]["labels"].items():
             assert re.fullmatch(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", value), name
+
+
+@pytest.mark.parametrize("namespaces", ["[]", '["shop"]'])
+@pytest.mark.parametrize("watched", [True, False])
+def test_the_notes_say_that_nodes_are_not_seen_where_the_right_is_not_granted(
+    helm: Helm, own_chart: Path, namespaces: str, watched: bool
+) -> None:
+    notes = '{{ include (print .Template.BasePath "/NOTES.txt") . | toJson }}'
+    body = f"apiVersion: v1\nkind: Notes\nmetadata: {{name: notes}}\ntext: {notes}\n"
+    (own_chart / "templates" / "told.yaml").write_text(body)
+    values = (f"watchNamespaces={namespaces}", f"watchNodes={json.dumps(watched)}")
+    settings = [word for value in values for word in ("--set-json", value)]
+
+    done = helm.run("template", "sluice", str(own_chart), *settings)
+
+    objects = [one for one in yaml.safe_load_all(done.stdout) if one]
+    (told,) = (one["text"] for one in objects if one["kind"] == "Notes")
+    granted = any(name.endswith("-nodes") for _, name in of_kind(objects, "ClusterRole"))
+    assert granted == watched
+    assert ("may not see nodes" in told) == (not granted)
 
 
 def test_an_annotation_of_the_user_takes_the_place_of_the_charts(helm: Helm) -> None:
