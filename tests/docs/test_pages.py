@@ -49,6 +49,14 @@ def test_values_that_commands_set_are_in_the_chart(one: Page) -> None:
             assert name in known, command
 
 
+@each_page
+def test_an_upgrade_keeps_what_was_set_at_the_installation(one: Page) -> None:
+    # Helm forgets all of it as soon as one value is given: the image would be looked for on the nodes again.
+    for command in one.commands():
+        if command.startswith("helm upgrade "):
+            assert "--reset-then-reuse-values" in command, command
+
+
 def values() -> dict[str, object]:
     """The chart's values by their paths; empty objects and lists are values."""
     found: dict[str, object] = {}
