@@ -69,6 +69,12 @@ def test_metrics_in_questions_exist() -> None:
     assert asked <= names
 
 
+def test_every_indicator_that_the_rules_record_is_explained() -> None:
+    rules = (ROOT / "charts/sluice/rules/recording.yaml").read_text()
+    recorded = re.findall(r"^    labels: \{sli: (\w+)\}$", rules, re.MULTILINE)
+    assert first_column(page("docs/metrics.md").table("`sli`")) == recorded
+
+
 def test_every_variable_that_the_program_gets_is_listed() -> None:
     source = {"kafka": {"bootstrapServers": ["kafka:9092"], "topics": ["clicks"]}}
     job = convert.streamjob(jobs.resource(sources=[source]))
