@@ -73,6 +73,8 @@ def up(paths: Paths, asked: int | None, runtime: str, progress: Progress) -> Non
 
 def _make(paths: Paths, kind: Kind, record: Record, progress: Progress) -> None:
     paths.volumes.mkdir(parents=True, exist_ok=True)
+    # Its nodes have nothing of what those of a cluster had that kind alone was told to delete.
+    shutil.rmtree(_loaded(paths), ignore_errors=True)
     progress.say(f"Making a cluster of {record.nodes} nodes by kind on {kind.runtime} ...")
     creating = ["create", "cluster", "--name", KIND_NAME, "--wait", f"{SECONDS}s"]
     options = ["--kubeconfig", str(paths.kubeconfig), "--config", "-"]
@@ -112,7 +114,7 @@ def down(paths: Paths, runtime: str, progress: Progress) -> None:
 
 def load_images(paths: Paths, archives: list[Path], runtime: str, progress: Progress) -> None:
     """Load each archive into all nodes, unless its names mean that content there."""
-    kind, loaded = _find(paths, runtime, progress), images.Loaded(paths.state / "images")
+    kind, loaded = _find(paths, runtime, progress), images.Loaded(_loaded(paths))
     for archive in archives:
         content = images.digest(archive)
         if loaded.has(archive, content):
@@ -121,6 +123,10 @@ def load_images(paths: Paths, archives: list[Path], runtime: str, progress: Prog
         progress.say(f"Loading {archive.name} ...")
         kind.run("load", "image-archive", str(archive), "--name", KIND_NAME)
         loaded.note(archive, content)
+
+
+def _loaded(paths: Paths) -> Path:
+    return paths.state / "images"
 
 
 def change_node(name: str, action: str, runtime: str, progress: Progress) -> None:

@@ -169,6 +169,20 @@ def test_the_nodes_are_given_an_image_once_and_a_new_cluster_again(host: Host) -
     assert host.load(archive) == loads
 
 
+def test_nodes_that_were_made_anew_because_kind_had_deleted_theirs_are_given_the_images_again(
+    host: Host,
+) -> None:
+    host.paths.cache.mkdir()
+    archive = write(host.paths.cache, "a.tar")
+    host.up()
+    loads = host.load(archive)
+    host.containers.write_text("")
+
+    assert any(note.startswith("kind create") for note in host.up())
+
+    assert host.load(archive) == loads
+
+
 def test_a_cluster_of_kind_does_not_grow_and_the_message_says_what_to_do(host: Host) -> None:
     host.up()
 
