@@ -103,13 +103,24 @@ def node_name(name: str) -> str:
 def down(paths: Paths, runtime: str, progress: Progress) -> None:
     """Remove the cluster, also one that was interrupted while it was made, and its volumes."""
     kind = _find(paths, runtime, progress)
-    # What pods wrote belongs to their users, which only root in a node can remove.
-    inside = [runtime, "exec", f"{KIND_NAME}-control-plane"]
-    host.succeeds([*inside, "find", SHARED, "-mindepth", "1", "-delete"])
+    # What pods wrote belongs to their users, which only root in a node can remove; a restart of the machine stops it.
+    node = f"{KIND_NAME}-control-plane"
+    host.succeeds([runtime, "start", node])
+    host.succeeds([runtime, "exec", node, "find", SHARED, "-mindepth", "1", "-delete"])
     kind.run("delete", "cluster", "--name", KIND_NAME)
     if paths.state.exists():
-        shutil.rmtree(paths.state)
+        _remove(paths.state)
     progress.say("The cluster is removed; what was built stays in the cache.")
+
+
+def _remove(state: Path) -> None:
+    try:
+        shutil.rmtree(state)
+    except PermissionError as error:
+        raise ClusterError(
+            f"The cluster is removed, but not what its pods wrote ({error.filename}), because no node was left to do "
+            f"that: sudo rm -r {state}"
+        ) from error
 
 
 def load_images(paths: Paths, archives: list[Path], runtime: str, progress: Progress) -> None:

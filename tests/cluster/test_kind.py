@@ -1,5 +1,6 @@
 """Rules of the cluster that kind makes, with programs that only note what they are asked."""
 
+import shutil
 import stat
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -150,6 +151,32 @@ def test_what_pods_wrote_is_removed_by_root_in_a_node_before_the_node_goes(host:
     )
     assert emptied < first(notes, "kind delete cluster")
     assert not host.paths.state.exists()
+
+
+def test_a_node_that_a_restart_of_the_machine_has_stopped_starts_to_remove_what_pods_wrote(
+    host: Host,
+) -> None:
+    host.up()
+
+    notes = host.down()
+
+    started = first(notes, "docker start sluice-control-plane")
+    assert started < first(notes, "docker exec sluice-control-plane find")
+
+
+def test_where_no_node_is_left_to_remove_what_pods_wrote_the_message_says_how(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.up()
+    wrote = str(host.paths.volumes / "pvc-1" / "commits")
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", wrote)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+
+    with pytest.raises(ClusterError, match=rf"{wrote}.*sudo rm -r {host.paths.state}"):
+        host.down()
 
 
 def test_the_nodes_are_given_an_image_once_and_a_new_cluster_again(host: Host) -> None:
