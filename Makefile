@@ -12,8 +12,12 @@ help: ## What you can do here
 
 # --- the project's own environment ----------------------------------------------------------------------------
 
-$(VENV)/.installed: requirements/dev.txt pyproject.toml
+# Before anything is made with it, for minutes perhaps.
+.PHONY: python
+python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
+
+$(VENV)/.installed: requirements/dev.txt pyproject.toml | python
 	@echo "Installing the Python packages of requirements/dev.txt into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements/dev.txt)"
@@ -64,7 +68,7 @@ spark-versions: install ## The agent's tests with the other releases of PySpark 
 	done
 
 .PHONY: programs
-programs: ## Helm and promtool for the tests, built if they are not on the PATH
+programs: python ## Helm and promtool for the tests, built if they are not on the PATH
 	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build clients
 	@$(PYTHON) -m e2e.cluster build promtool
 
@@ -133,25 +137,25 @@ bench-decision: install ## The price of one decision: two minutes; writes bench/
 # --- a local cluster ------------------------------------------------------------------------------------------
 
 .PHONY: cluster
-cluster: ## A local Kubernetes: with kind where there is Docker, else from Linux namespaces
+cluster: python ## A local Kubernetes: with kind where there is Docker, else from Linux namespaces
 	$(PYTHON) -m e2e.cluster up
 
 .PHONY: cluster-down
-cluster-down: ## Remove the local cluster and all that it made
+cluster-down: python ## Remove the local cluster and all that it made
 	$(PYTHON) -m e2e.cluster down
 
 .PHONY: images
-images: ## Build the images and load them into the local cluster
+images: python ## Build the images and load them into the local cluster
 	$(PYTHON) -m e2e.images
 
 # --- demo -----------------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## A streaming job that is measured, scaled, killed and recovers, live: 14 min; MINUTES=0 only starts it
+demo: python ## A streaming job that is measured, scaled, killed and recovers, live: 14 min; MINUTES=0 only starts it
 	@$(PYTHON) -m e2e.cluster up
 	@$(PYTHON) -m e2e.images
 	@$(PYTHON) -m demo up $(if $(MINUTES),--minutes $(MINUTES))
 
 .PHONY: demo-down
-demo-down: ## Remove the demo; the cluster stays
+demo-down: python ## Remove the demo; the cluster stays
 	@$(PYTHON) -m demo down

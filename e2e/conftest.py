@@ -7,6 +7,7 @@ same cluster alone. SLUICE_E2E_KEEP=1 leaves everything in place for a look.
 import os
 import secrets
 import subprocess
+import sys
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -34,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def cluster() -> Cluster:
     """The local cluster, which must be up."""
     done = subprocess.run(
-        ["python3", "-m", "e2e.cluster", "kubeconfig"], text=True, capture_output=True
+        [sys.executable, "-m", "e2e.cluster", "kubeconfig"], text=True, capture_output=True
     )
     path = done.stdout.strip()
     if done.returncode or not os.path.exists(path):

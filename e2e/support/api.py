@@ -108,7 +108,7 @@ class Cluster:
         self, *words: str, text: str | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """The ended process of kubectl; its standard output has both streams."""
-        command = ["python3", "-m", "e2e.cluster", "kubectl", *words]
+        command = [sys.executable, "-m", "e2e.cluster", "kubectl", *words]
         return subprocess.run(
             command, input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )

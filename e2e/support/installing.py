@@ -6,6 +6,7 @@ SLUICE_E2E_KEEP=1 leaves everything in place for a look.
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -84,7 +85,7 @@ def remove_namespace(cluster: Cluster, name: str) -> None:
 
 def _helm(*words: str) -> None:
     done = subprocess.run(
-        ["python3", "-m", "e2e.cluster", "helm", *words],
+        [sys.executable, "-m", "e2e.cluster", "helm", *words],
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

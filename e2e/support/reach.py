@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ class Neighbours:
         """Run Python in a pod until its input ends."""
         command = ("exec", "-i", "-n", self.namespace, pod, "--", "python3", "-c", code)
         with subprocess.Popen(
-            ["python3", "-m", "e2e.cluster", "kubectl", *command, *words],
+            [sys.executable, "-m", "e2e.cluster", "kubectl", *command, *words],
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
