@@ -54,12 +54,18 @@ generate: install ## Write CRDs, reference, tables of metrics and dashboards fro
 	$(BIN)/sluice crds --write
 	$(BIN)/python -m dashboards --write
 
+# Many tests start Spark; without Java each of them would fail in words of its own.
+.PHONY: java
+java:
+	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || \
+	  { echo "Java 17 or newer is needed, by tests that start Spark: put it on the PATH, or set JAVA_HOME" >&2; exit 1; }
+
 .PHONY: unit
-unit: install ## Tests that need no cluster
+unit: java install ## Tests that need no cluster
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: spark-versions
-spark-versions: install ## The agent's tests with the other releases of PySpark that jobs may have: a quarter of an hour
+spark-versions: java install ## The agent's tests with the other releases of PySpark that jobs may have: a quarter of an hour
 	@for pins in requirements/pyspark-*.txt; do \
 	  folder=$(CURDIR)/build/$$(basename $$pins .txt); \
 	  $(BIN)/uv pip install -q --python $(BIN)/python --target $$folder --no-deps --require-hashes -r $$pins || exit 1; \
@@ -109,7 +115,7 @@ steps-drill: install ## Kill the operator at each step of a profile, of live res
 	$(BIN)/python -m e2e -- e2e/drill_steps.py -s
 
 .PHONY: test
-test: check programs unit e2e ## Everything that CI runs; sets up what it needs
+test: java check programs unit e2e ## Everything that CI runs; sets up what it needs
 
 .PHONY: bench-closed-loop
 bench-closed-loop: install ## One job scaled in four ways under the same load and failures, and in the lab: four hours

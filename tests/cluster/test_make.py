@@ -1,5 +1,6 @@
 """Rules of the commands by which all begins, with a Python that only notes what it is asked."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,17 @@ case "$1" in -c) echo "Python 3.11 or newer is needed" >&2; exit 1 ;; esac
 """
 
 
+def make(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["make", *words],
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize(
     "target", ["cluster", "cluster-down", "images", "programs", "demo", "demo-down", "install"]
 )
@@ -20,15 +32,38 @@ def test_nothing_is_begun_with_a_python_that_is_too_old(target: str, tmp_path: P
     python.write_text(_OLD)
     python.chmod(0o755)
 
-    done = subprocess.run(
-        ["make", target, f"PYTHON={python}", f"VENV={tmp_path / 'venv'}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = make(target, f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
 
     assert done.returncode != 0
     assert "3.11 or newer" in done.stderr
     (asked,) = (tmp_path / "python3.notes").read_text().splitlines()
     assert asked.startswith("-c import sys")
+
+
+@pytest.mark.parametrize("version", ["", "1.8.0_402", "11.0.24"])
+@pytest.mark.parametrize("target", ["test", "unit", "spark-versions"])
+def test_no_test_is_begun_without_a_java_that_spark_runs_on(
+    target: str, version: str, tmp_path: Path
+) -> None:
+    if version:
+        have_java(tmp_path, version)
+
+    done = make(target, "PYTHON=false", JAVA_HOME=str(tmp_path))
+
+    assert done.returncode != 0
+    assert "Java 17 or newer is needed" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "21", "25-ea"])
+def test_a_newer_java_is_taken(version: str, tmp_path: Path) -> None:
+    have_java(tmp_path, version)
+
+    assert make("java", JAVA_HOME=str(tmp_path)).returncode == 0
+
+
+def have_java(home: Path, version: str) -> None:
+    """A Java that tells its version as all of them do: on the other stream."""
+    program = home / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+    program.chmod(0o755)
