@@ -195,13 +195,23 @@ def test_everything_is_denied_and_then_a_few_ways_are_opened() -> None:
     assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     allow = made("NetworkPolicy", original(), name="copy")["spec"]
     ports = [[port["port"] for port in rule.get("ports", [])] for rule in allow["egress"]]
-    assert ports == [[], [53, 53], [443, 6443], [9092], [9093]]
+    assert ports == [[], [53, 53, 5353, 5353], [443, 6443], [9092], [9093]]
     (inside,) = allow["egress"][0]["to"]
     assert inside == {"podSelector": {}}
     to_agent = allow["ingress"][1]
     assert to_agent["ports"] == [{"protocol": "TCP", "port": 8090}]
     named = {"matchLabels": {"kubernetes.io/metadata.name": "sluice"}}
     assert to_agent["from"] == [{"namespaceSelector": named}]
+
+
+def test_names_are_found_also_where_the_name_servers_pods_listen_elsewhere_than_their_service() -> (
+    None
+):
+    rules = made("NetworkPolicy", original(), name="copy")["spec"]["egress"]
+    anywhere = [rule["ports"] for rule in rules if "to" not in rule]
+    # OpenShift's: a policy counts the ports of pods.
+    for protocol in ("UDP", "TCP"):
+        assert any({"protocol": protocol, "port": 5353} in ports for ports in anywhere)
 
 
 def test_known_api_servers_are_let_through_to_and_no_others() -> None:

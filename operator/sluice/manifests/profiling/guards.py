@@ -21,6 +21,9 @@ Json = dict[str, Any]
 API_PORTS = (443, 6443)
 """Where API servers listen, behind their service and in pods of their own."""
 
+DNS_PORTS = (53, 5353)
+"""Where name servers listen; OpenShift's are pods at the second, behind a service at the first."""
+
 _SIDECAR = (Millicores(1000), 2048)
 """Cores and MiB that a further container of a user's template may have."""
 
@@ -171,7 +174,10 @@ def _policy(profile: Profile, copy: Copy, name: str, rules: Json) -> Json:
 
 def _to_dns() -> Json:
     """To any name server: with caches on the nodes, and in some clusters, it is no pod that a selector could name."""
-    return {"ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]}
+    ports = [
+        {"protocol": protocol, "port": port} for port in DNS_PORTS for protocol in ("UDP", "TCP")
+    ]
+    return {"ports": ports}
 
 
 def _to_the_api(around: Surroundings) -> list[Json]:
