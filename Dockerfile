@@ -17,7 +17,8 @@ RUN --mount=type=secret,id=pip --mount=type=secret,id=certificates \
  && rm -r /tmp/requirements.txt /opt/venv/lib/python3.11/site-packages/pip /opt/venv/bin/pip*
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 HOME=/tmp
 COPY --chmod=755 images/operator/sluice /opt/venv/bin/sluice
-COPY operator/sluice /opt/venv/lib/python3.11/site-packages/sluice
+# Whatever the umask of the checkout was, its files must be open to the image's user.
+COPY --chmod=755 operator/sluice /opt/venv/lib/python3.11/site-packages/sluice
 # A read-only root file system cannot keep bytecode, so it is made here.
 RUN /opt/venv/bin/python3 -m compileall -q /opt/venv/lib/python3.11/site-packages/sluice
 USER 65532:65532
@@ -70,7 +71,7 @@ COPY --from=classes /opt/spark/classes /opt/spark/classes
 COPY --chmod=755 images/spark/java.sh /opt/spark/java/bin/java
 COPY --chmod=755 images/spark/entrypoint.sh images/spark/decom.sh /opt/
 ENV JAVA_HOME=/opt/spark/java PYTHONUNBUFFERED=1 HOME=/tmp
-COPY jobs /opt/jobs
+COPY --chmod=755 jobs /opt/jobs
 USER 185:185
 # Not /opt/jobs: `python3 -m jobs.load.generate` must find the package `jobs`.
 WORKDIR /opt

@@ -80,6 +80,16 @@ def test_every_file_that_the_root_dockerfile_copies_is_an_input_of_its_recipe() 
             assert any(path.is_relative_to(known) for known in RECIPES[name].inputs), path
 
 
+@pytest.mark.parametrize("name", RECIPES)
+def test_an_images_user_can_read_what_is_copied_from_a_checkout_of_any_umask(name: str) -> None:
+    stages = re.split(r"^FROM ", RECIPES[name].dockerfile.read_text(), flags=re.MULTILINE)
+    (stage,) = (part for part in stages if part.partition("\n")[0].endswith(f"AS {name}"))
+    copied = re.findall(r"^COPY (?!--from)(.*)", stage, re.MULTILINE)
+    kept = [words for words in copied if not words.split()[-1].startswith("/tmp/")]
+    assert kept
+    assert all(words.startswith(("--chmod=755 ", "--chmod=644 ")) for words in kept)
+
+
 def test_a_manifest_beside_a_recipe_is_not_a_part_of_the_image() -> None:
     names = {path.name for name in ("kafka", "prometheus") for path in RECIPES[name].inputs}
     assert "Dockerfile" in names
