@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from e2e.cluster.host import succeeds
 from e2e.cluster.requirements import find_runtime
 from e2e.images import debian
 from e2e.images.progress import CommandFailed, Progress
@@ -45,7 +46,13 @@ class Runtime:
         os.environ["BUILDX_NO_DEFAULT_ATTESTATIONS"] = "1"
 
     def build(self, recipe: Recipe, secrets: Mapping[str, Path]) -> Sequence[str]:
-        return [self.program, "build", *_build_options(recipe, self.base, secrets)]
+        return [self.program, *self._building(), *_build_options(recipe, self.base, secrets)]
+
+    def _building(self) -> Sequence[str]:
+        """Build into the daemon's store, from which `save` takes: a builder of the user's keeps the image elsewhere."""
+        if self.program == "docker" and succeeds(("docker", "buildx", "version")):
+            return ("buildx", "build", "--load")
+        return ("build",)
 
     def save(self, recipe: Recipe, archive: Path) -> Sequence[str]:
         return [self.program, "save", "--output", str(archive), image_reference(recipe.name)]

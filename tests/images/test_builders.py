@@ -18,11 +18,26 @@ def test_the_runtime_of_the_cluster_builds_the_images(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, runtime: str
 ) -> None:
     answered_by(monkeypatch, runtime)
+    monkeypatch.setattr(builders, "succeeds", lambda _: False)
 
     builder = builders.choose_builder(tmp_path)
 
     assert isinstance(builder, Runtime)
     assert builder.build(RECIPES["kafka"], {})[:2] == [runtime, "build"]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "building"),
+    [("docker", ["buildx", "build", "--load"]), ("podman", ["build"]), ("nerdctl", ["build"])],
+)
+def test_an_image_lands_where_it_is_saved_from_whatever_builder_of_buildx_is_the_users(
+    monkeypatch: pytest.MonkeyPatch, runtime: str, building: list[str]
+) -> None:
+    monkeypatch.setattr(builders, "succeeds", lambda command: "buildx" in command)
+
+    command = Runtime(runtime).build(RECIPES["kafka"], {})
+
+    assert command[: len(building) + 1] == [runtime, *building]
 
 
 def test_without_a_runtime_buildah_builds_on_a_base_of_its_own(
