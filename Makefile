@@ -5,6 +5,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# By itself uv heeds neither the mirror that pip is told of nor the system's authorities.
+UV = UV_SYSTEM_CERTS="$${UV_SYSTEM_CERTS:-true}" \
+  UV_INDEX_URL="$${UV_INDEX_URL:-$$($(BIN)/pip config list | sed -n "s/^[a-z:]*\.index-url='\(.*\)'$$/\1/p" | head -1)}" \
+  $(BIN)/uv
 
 .PHONY: help
 help: ## What you can do here
@@ -21,8 +25,8 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml | python
 	@echo "Installing the Python packages of requirements/dev.txt into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check "$$(grep -oE '^uv==[^ ]+' requirements/dev.txt)"
-	@$(BIN)/uv pip sync -q --python $(BIN)/python --require-hashes requirements/dev.txt
-	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --editable .
+	@$(UV) pip sync -q --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(UV) pip install -q --python $(BIN)/python --no-deps --editable .
 	@touch $@
 
 .PHONY: install
@@ -30,8 +34,8 @@ install: $(VENV)/.installed ## Install the Python packages into .venv
 
 .PHONY: lock
 lock: install ## Pin the dependencies of pyproject.toml anew
-	$(BIN)/uv pip compile -q pyproject.toml --generate-hashes --python-version 3.11 --no-header --no-annotate -o requirements/operator.txt
-	$(BIN)/uv pip compile -q pyproject.toml --group dev --generate-hashes --python-version 3.11 --no-header --no-annotate -o requirements/dev.txt
+	$(UV) pip compile -q pyproject.toml --generate-hashes --python-version 3.11 --no-header --no-annotate -o requirements/operator.txt
+	$(UV) pip compile -q pyproject.toml --group dev --generate-hashes --python-version 3.11 --no-header --no-annotate -o requirements/dev.txt
 
 # --- checks ---------------------------------------------------------------------------------------------------
 
@@ -68,7 +72,7 @@ unit: java install ## Tests that need no cluster
 spark-versions: java install ## The agent's tests with the other releases of PySpark that jobs may have: a quarter of an hour
 	@for pins in requirements/pyspark-*.txt; do \
 	  folder=$(CURDIR)/build/$$(basename $$pins .txt); \
-	  $(BIN)/uv pip install -q --python $(BIN)/python --target $$folder --no-deps --require-hashes -r $$pins || exit 1; \
+	  $(UV) pip install -q --python $(BIN)/python --target $$folder --no-deps --require-hashes -r $$pins || exit 1; \
 	  PYTHONPATH=$$folder $(BIN)/python -c 'import pyspark; print("--- PySpark", pyspark.__version__)'; \
 	  PYTHONPATH=$$folder $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/agent || exit 1; \
 	done

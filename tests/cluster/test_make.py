@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-_OLD = """#!/bin/sh
+_OLD = """\
 echo "$*" >> "$0.notes"
 case "$1" in -c) echo "Python 3.11 or newer is needed" >&2; exit 1 ;; esac
 """
@@ -28,9 +28,7 @@ def make(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     "target", ["cluster", "cluster-down", "images", "programs", "demo", "demo-down", "install"]
 )
 def test_nothing_is_begun_with_a_python_that_is_too_old(target: str, tmp_path: Path) -> None:
-    python = tmp_path / "python3"
-    python.write_text(_OLD)
-    python.chmod(0o755)
+    python = script(tmp_path / "python3", _OLD)
 
     done = make(target, f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
 
@@ -38,6 +36,32 @@ def test_nothing_is_begun_with_a_python_that_is_too_old(target: str, tmp_path: P
     assert "3.11 or newer" in done.stderr
     (asked,) = (tmp_path / "python3.notes").read_text().splitlines()
     assert asked.startswith("-c import sys")
+
+
+@pytest.mark.parametrize(
+    ("told", "used"),
+    [
+        ("global.index-url='https://mirror/simple'", "https://mirror/simple"),
+        (
+            ":env:.index-url='https://env/simple'\nglobal.index-url='https://file/simple'",
+            "https://env/simple",
+        ),
+        ("global.timeout='60'", ""),
+    ],
+)
+def test_packages_come_from_where_pip_is_told_that_they_are(
+    told: str, used: str, tmp_path: Path
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    python = script(programs / "python3", "exit 0")
+    script(programs / "pip", f'[ "$1" != config ] || cat <<END\n{told}\nEND')
+    script(programs / "uv", f'echo "$UV_INDEX_URL" >> {tmp_path}/asked')
+
+    done = make("install", f"PYTHON={python}", f"VENV={tmp_path}", UV_INDEX_URL="")
+
+    assert done.returncode == 0, done.stderr
+    assert set((tmp_path / "asked").read_text().splitlines()) == {used}
 
 
 @pytest.mark.parametrize("version", ["", "1.8.0_402", "11.0.24"])
@@ -63,7 +87,12 @@ def test_a_newer_java_is_taken(version: str, tmp_path: Path) -> None:
 
 def have_java(home: Path, version: str) -> None:
     """A Java that tells its version as all of them do: on the other stream."""
-    program = home / "bin" / "java"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
-    program.chmod(0o755)
+    (home / "bin").mkdir()
+    script(home / "bin" / "java", f"echo 'openjdk version \"{version}\" 2025-04-15' >&2")
+
+
+def script(path: Path, text: str) -> Path:
+    """A program of these lines of shell."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
