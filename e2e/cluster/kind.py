@@ -157,7 +157,7 @@ def _find(paths: Paths, runtime: str, progress: Progress) -> Kind:
 
 def _clients(paths: Paths, runtime: str, progress: Progress) -> str:
     """Return the directory of kubectl and helm, which is empty for those on the PATH."""
-    if shutil.which("kubectl") and shutil.which("helm"):
+    if requirements.has_clients():
         return ""
     go = requirements.ensure_go(runtime, progress)
     return str(build.ensure(paths, build.CLIENTS, go, progress))

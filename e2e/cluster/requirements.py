@@ -39,6 +39,8 @@ PACKAGES = {
 }
 # From this version on, Go fetches the version that a module asks for.
 FIRST_SELF_UPDATING_GO = (1, 21)
+# What docs/install.md asks for; older ones do not know all options that are used.
+OLDEST_HELM = (3, 14)
 GO_DIRECTORY = Path("/usr/local/go/bin")
 
 
@@ -75,6 +77,14 @@ def install(packages: list[str], progress: Progress) -> None:
     run(["apt-get", "install", *options, *packages], environment=environment)
 
 
+def has_clients() -> bool:
+    """Whether kubectl, and a helm that is new enough, are on the PATH."""
+    if not (shutil.which("kubectl") and shutil.which("helm")):
+        return False
+    asking = ["helm", "version", "--template", "{{.Version}}"]
+    return succeeds(asking) and parse_helm(run(asking)) >= OLDEST_HELM
+
+
 def ensure_go(runtime: str | None, progress: Progress) -> Compiler:
     """Return a Go that can build the modules: this machine's, one in a container, or one that is installed for it."""
     go = shutil.which("go", path=f"{os.environ.get('PATH', '')}:{GO_DIRECTORY}")
@@ -95,6 +105,11 @@ def ensure_go(runtime: str | None, progress: Progress) -> Compiler:
 def parse_go(version: str) -> tuple[int, int]:
     """Read the output of `go version`."""
     return _version(r"go(\d+)\.(\d+)", version)
+
+
+def parse_helm(version: str) -> tuple[int, int]:
+    """Read the version that helm tells of itself."""
+    return _version(r"v(\d+)\.(\d+)", version)
 
 
 def parse_candidate(policy: str) -> tuple[int, int]:

@@ -20,6 +20,7 @@ _PROGRAM = """#!/bin/sh
 echo "${0##*/} $*" >> "$NOTES"
 case "${0##*/} $*" in
   *"--raw /readyz") test ! -s "$WAITING" || { : > "$WAITING"; exit 1; } ;;
+  "helm version"*) echo "$HELM" ;;
   "kind get nodes"*) /bin/cat "$CONTAINERS" ;;
   "kind create"*) test ! -e "$FAILING" || exit 1; echo sluice-worker > "$CONTAINERS" ;;
   "kind delete"*) : > "$CONTAINERS" ;;
@@ -51,6 +52,7 @@ class Host:
         monkeypatch.setenv("NOTES", str(self._notes))
         monkeypatch.setenv("CONTAINERS", str(self.containers))
         monkeypatch.setenv("FAILING", str(self.failing))
+        monkeypatch.setenv("HELM", "v3.19.0")
         monkeypatch.setenv("WAITING", str(self.waiting))
 
     def up(self) -> Sequence[str]:
@@ -234,9 +236,9 @@ def test_a_node_has_the_name_that_kind_gives_it(name: str, container: str) -> No
     assert kind.node_name(name) == container
 
 
-def test_programs_that_are_missing_are_built_and_used(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where programs are that were built."""
     made = tmp_path / "built"
 
     def ensure(paths: Paths, module: build.Module, go: object, progress: Progress) -> Path:
@@ -245,6 +247,32 @@ def test_programs_that_are_missing_are_built_and_used(
         return made
 
     monkeypatch.setattr(build, "ensure", ensure)
+    return made
+
+
+@pytest.mark.parametrize("version", ["v3.13.3", "v2.17.0", "unknown"])
+def test_a_helm_that_is_too_old_for_the_chart_is_built_and_used(
+    host: Host, made: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELM", version)
+
+    host.up()
+
+    assert records.client(records.require(host.paths), "helm") == str(made / "helm")
+
+
+@pytest.mark.parametrize("version", ["v3.14.0", "v3.19", "v4.0.1"])
+def test_a_helm_that_is_new_enough_is_used(
+    host: Host, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELM", version)
+
+    host.up()
+
+    assert records.client(records.require(host.paths), "helm") == "helm"
+
+
+def test_programs_that_are_missing_are_built_and_used(host: Host, made: Path) -> None:
     for name in ("kind", "helm"):
         (host.programs / name).unlink()
 
