@@ -315,7 +315,7 @@ def test_without_the_extra_it_is_said_how_to_install_it(
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     done = sluice(*words)
     assert done.exit_code == 2
-    assert "pip install 'sluice-operator[cli]'" in done.stderr
+    assert "in a checkout of Sluice: pip install '.[cli]'" in done.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)

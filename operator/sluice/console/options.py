@@ -52,7 +52,7 @@ def _require_libraries() -> None:
     missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
         told = f"this command needs the Python packages {' and '.join(missing)}"
-        raise WrongUse(told, "Install them: pip install 'sluice-operator[cli]'")
+        raise WrongUse(told, "Install them, in a checkout of Sluice: pip install '.[cli]'")
 
 
 def _require_namespace(name: str | None) -> None:

@@ -83,7 +83,9 @@ def _version(one: Installation) -> Check:
     told = f"{one.full_name} is {one.version or 'unlabelled'}, this command is {__version__}"
     if one.version == __version__:
         return fine("Version", f"{one.full_name} and this command are {__version__}")
-    return odd("Version", told, f"pip install 'sluice-operator[cli]=={one.version or 'VERSION'}'")
+    return odd(
+        "Version", told, f"pip install '.[cli]' in a checkout of {one.version or 'its version'}"
+    )
 
 
 def _overlap(one: Installation, other: Installation) -> Iterator[Check]:
