@@ -79,7 +79,9 @@ spark-versions: java install ## The agent's tests with the other releases of PyS
 
 .PHONY: programs
 programs: python ## Helm and promtool for the tests, built if they are not on the PATH
-	@command -v helm >/dev/null || $(PYTHON) -m e2e.cluster build clients
+	@# Before 3.18 it refused values in other words than the tests look for.
+	@helm version --template '{{.Version}}' 2>/dev/null | grep -Eq '^v(3\.(1[89]|[2-9][0-9])|[4-9])' || \
+	  $(PYTHON) -m e2e.cluster build clients
 	@$(PYTHON) -m e2e.cluster build promtool
 
 .PHONY: e2e

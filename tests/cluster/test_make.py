@@ -85,6 +85,24 @@ def test_a_newer_java_is_taken(version: str, tmp_path: Path) -> None:
     assert make("java", JAVA_HOME=str(tmp_path)).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("version", "is_built"),
+    [("", True), ("v3.14.4", True), ("v3.9.0", True), ("v3.18.0", False), ("v4.1.0", False)],
+)
+def test_a_helm_that_words_its_refusals_otherwise_than_the_tests_do_is_not_theirs(
+    version: str, is_built: bool, tmp_path: Path
+) -> None:
+    python = script(tmp_path / "python3", f'echo "$*" >> {tmp_path}/asked')
+    script(tmp_path / "helm", f"test {version} && echo {version}")
+
+    done = make("programs", f"PYTHON={python}", PATH=f"{tmp_path}:{os.environ['PATH']}")
+
+    assert done.returncode == 0, done.stderr
+    asked = (tmp_path / "asked").read_text()
+    assert ("-m e2e.cluster build clients" in asked) == is_built
+    assert "-m e2e.cluster build promtool" in asked
+
+
 def have_java(home: Path, version: str) -> None:
     """A Java that tells its version as all of them do: on the other stream."""
     (home / "bin").mkdir()
