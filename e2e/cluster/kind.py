@@ -21,6 +21,9 @@ from e2e.cluster.records import Record
 ADDONS = Path(__file__).with_name("kind-addons.yaml")
 SHARED = "/var/local/sluice-volumes"
 SECONDS = 180
+GIBIBYTE = 2**30
+MEMORY = 6
+"""What the demo and the tests need, in GiB. A machine of that size has somewhat less to give."""
 STORAGE = ("--namespace", "local-path-storage")
 FAULTS = {
     "lose": ("kill",),
@@ -75,11 +78,25 @@ def _make(paths: Paths, kind: Kind, record: Record, progress: Progress) -> None:
     paths.volumes.mkdir(parents=True, exist_ok=True)
     # Its nodes have nothing of what those of a cluster had that kind alone was told to delete.
     shutil.rmtree(_loaded(paths), ignore_errors=True)
+    _tell_of_memory(kind.runtime, progress)
     progress.say(f"Making a cluster of {record.nodes} nodes by kind on {kind.runtime} ...")
     creating = ["create", "cluster", "--name", KIND_NAME, "--wait", f"{SECONDS}s"]
     options = ["--kubeconfig", str(paths.kubeconfig), "--config", "-"]
     kind.run(*creating, *options, text=json.dumps(render(paths, record.nodes)))
     _apply_addons(paths, record)
+
+
+def _tell_of_memory(runtime: str, progress: Progress) -> None:
+    """Say that there is little: on a Mac, Docker has as much of it as its machine was given, by default 2 to 8 GiB."""
+    field = ".Host.MemTotal" if runtime == "podman" else ".MemTotal"
+    asking = [runtime, "info", "--format", f"{{{{{field}}}}}"]
+    told = run(asking).strip() if host.succeeds(asking) else ""
+    memory = int(told) / GIBIBYTE if told.isdecimal() else MEMORY
+    if memory < MEMORY - 0.5:
+        progress.say(
+            f"{runtime} has {memory:.1f} GiB of memory; the demo and the tests need {MEMORY}: give it more, or "
+            "pods may find no room or be killed."
+        )
 
 
 def render(paths: Paths, nodes: int) -> dict[str, object]:

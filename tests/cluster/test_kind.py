@@ -20,6 +20,7 @@ _PROGRAM = """#!/bin/sh
 echo "${0##*/} $*" >> "$NOTES"
 case "${0##*/} $*" in
   *"--raw /readyz") test ! -s "$WAITING" || { : > "$WAITING"; exit 1; } ;;
+  "docker info"*) echo "$MEMORY" ;;
   "helm version"*) echo "$HELM" ;;
   "kind get nodes"*) /bin/cat "$CONTAINERS" ;;
   "kind create"*) test ! -e "$FAILING" || exit 1; echo sluice-worker > "$CONTAINERS" ;;
@@ -53,6 +54,7 @@ class Host:
         monkeypatch.setenv("CONTAINERS", str(self.containers))
         monkeypatch.setenv("FAILING", str(self.failing))
         monkeypatch.setenv("HELM", "v3.19.0")
+        monkeypatch.setenv("MEMORY", str(8 * 2**30))
         monkeypatch.setenv("WAITING", str(self.waiting))
 
     def up(self) -> Sequence[str]:
@@ -129,6 +131,25 @@ def test_a_cluster_is_ready_when_volumes_names_and_the_metrics_api_are(host: Hos
     waits = [note for note in notes[made:] if set(words) & set(note.split())]
     wanted = ("readyz", "nodes", "local-path-provisioner", "coredns", "metrics.k8s.io")
     assert all(any(name in note for note in waits) for name in wanted)
+
+
+@pytest.mark.parametrize(
+    ("memory", "is_little"),
+    [("2067513344", True), ("6214512640", False), ("16777216000", False), ("unknown", False)],
+)
+def test_it_is_said_that_docker_has_too_little_memory_for_what_comes(
+    host: Host,
+    memory: str,
+    is_little: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MEMORY", memory)
+
+    host.up()
+
+    said = capsys.readouterr()
+    assert ("docker has 1.9 GiB of memory" in said.out + said.err) == is_little
 
 
 def test_nothing_is_asked_of_an_api_server_that_does_not_know_the_rights_yet(host: Host) -> None:
