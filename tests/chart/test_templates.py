@@ -105,6 +105,17 @@ def test_values_reach_the_operator(helm: Helm) -> None:
     assert deployment["spec"]["replicas"] == 2
 
 
+def test_a_label_that_is_the_charts_own_is_there_once_and_stays_the_charts(helm: Helm) -> None:
+    own = operator(helm.render())["metadata"]["labels"]
+    again = dict.fromkeys(own, "mine")
+    objects = helm.render(f"podLabels={json.dumps(again)}")
+    assert operator(objects)["metadata"]["labels"] == own
+
+
+def test_a_chart_around_this_one_may_switch_it_by_a_condition(helm: Helm) -> None:
+    assert helm.render("enabled=true") == helm.render()
+
+
 def test_names_that_yaml_takes_for_something_else_stay_names(helm: Helm) -> None:
     values = ('watchNamespaces=["no","7"]', 'serviceAccount.name="1e3"', 'priorityClassName="8"')
     everything = [f"{part}.enabled=true" for part in ("podMonitor", "prometheusRule", "dashboards")]
