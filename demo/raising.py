@@ -30,16 +30,21 @@ LOOK_AGAIN = "the lines above say what it waits for; `make demo` goes on from he
 
 def raise_demo(progress: Progress, *, afresh: bool) -> None:
     """Install everything, and return when the job is Ready; with a load that begins now if it is to be afresh."""
-    _install_operator(progress)
+    install_operator(progress)
     _start_services(progress)
     _start_load(progress, afresh=afresh)
     _start_job(progress)
 
 
-def _install_operator(progress: Progress) -> None:
+def install_operator(progress: Progress) -> None:
+    """Install the operator of this checkout, or bring the one that is there up to it."""
     progress.say(f"operator: Helm release {RELEASE} in {OPERATOR_NAMESPACE}, for {NAMESPACE} only")
     watched = ",".join((NAMESPACE, *COPY_NAMESPACES))
     cluster.kubectl("apply", "-f", str(MANIFESTS / "namespaces.yaml"))
+    if RELEASE in cluster.helm("list", "--pending", "--short", "-n", OPERATOR_NAMESPACE).split():
+        # As where the terminal was closed meanwhile; helm would wait for whoever has begun.
+        progress.say(f"operator: the last run has left {RELEASE} half done; it begins anew")
+        cluster.helm("uninstall", RELEASE, "-n", OPERATOR_NAMESPACE, "--wait")
     # Helm installs CRDs once and never upgrades them.
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
     cluster.helm(

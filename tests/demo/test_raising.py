@@ -1,9 +1,11 @@
 """Bringing the demo up: when a step is done, and when waiting is in vain; what is applied fits together."""
 
+import pytest
 import yaml
 
-from demo import names
-from demo.raising import has_ended, see_job
+from demo import cluster, names
+from demo.raising import has_ended, install_operator, see_job
+from e2e.images.progress import Progress
 from sluice.api import convert
 from sluice.core.drilling.records import Victim
 from tests.support import jobs
@@ -30,6 +32,22 @@ def test_the_job_is_up_when_it_is_ready_with_all_executors() -> None:
 def test_a_status_of_an_older_spec_is_not_believed() -> None:
     resource = {**status("Running", "True", running=2), "metadata": {"generation": 3}}
     assert not see_job(resource).done
+
+
+@pytest.mark.parametrize("pending", ["", f"another\n{names.RELEASE}\n"])
+def test_a_release_that_a_closed_terminal_has_left_half_done_is_begun_anew(
+    monkeypatch: pytest.MonkeyPatch, pending: str
+) -> None:
+    asked: list[str] = []
+
+    def helm(verb: str, *_: str) -> str:
+        asked.append(verb)
+        return pending if verb == "list" else ""
+
+    monkeypatch.setattr(cluster, "kubectl", lambda *_, **__: "")
+    monkeypatch.setattr(cluster, "helm", helm)
+    install_operator(Progress())
+    assert asked == ["list", *(["uninstall"] if pending else []), "upgrade"]
 
 
 def test_waiting_for_a_suspended_job_is_in_vain_and_the_cure_is_named() -> None:
