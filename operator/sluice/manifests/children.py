@@ -153,6 +153,12 @@ def passed_on(found: Json, lease: Json, *, is_dead: bool) -> Json | None:
     return {**found, "spec": {**spec, **wanted, "renewTime": renewed}}
 
 
+def adopted(found: Json, lease: Json) -> Json:
+    """The Lease as it was found, as a child of the job that has the place now: it must not go with one that had it."""
+    owners = lease["metadata"]["ownerReferences"]
+    return {**found, "metadata": {**found["metadata"], "ownerReferences": owners}}
+
+
 def _holder(spec: Json) -> tuple[str, int]:
     """The uid of the job and the incarnation whose driver has a Lease; 0 is none of ours."""
     uid, _, incarnation = str(spec.get("holderIdentity") or "").rpartition("/")

@@ -89,8 +89,8 @@ class Starter:
             await self._guard(job, driver_uid, is_new=False)
 
     async def have_lease(self, job: StreamJob) -> None:
-        """Let there be a Lease for a driver that waits for one, and may not make it: that of a deleted job goes after
-        the start of another one on its checkpoint, or somebody has taken it away.
+        """Let there be a Lease for a driver that waits for one, and may not make it: the garbage collector has taken a
+        deleted job's away in spite of its new owner, or somebody has.
         """
         lease = children.lease_of_nobody(job, self._clock.now())
         await have(self._cluster, lease, self._find, is_new=False)
@@ -165,6 +165,7 @@ class Starter:
         found = await self._cluster.get(kind, metadata["namespace"], metadata["name"])
         if is_a_formers(found, lease):
             raise not_yet_gone(lease)
-        granted = children.passed_on(found, lease, is_dead=is_dead)
-        if granted is not None:
+        ours = children.adopted(found, lease)
+        granted = children.passed_on(ours, lease, is_dead=is_dead) or ours
+        if granted != found:
             await self._cluster.replace(kind, granted)

@@ -176,10 +176,8 @@ async def test_a_lease_that_is_about_to_be_collected_is_given_to_nobody(has_star
 
 
 @in_virtual_time
-async def test_a_lease_that_goes_with_a_job_of_another_name_is_made_again_for_who_waits_for_it() -> (
-    None
-):
-    """A job that is given another name is deleted and made at once; what it had is collected a little later."""
+async def test_a_lease_that_has_gone_is_made_again_for_the_driver_that_waits_for_it() -> None:
+    """As where the garbage collector had made up its mind about it while a job got another name."""
     lease, place = names.lease(job().checkpoint_location), resource()["spec"]["checkpoint"]
     async with world() as here:
         await here.declare()
@@ -194,13 +192,32 @@ async def test_a_lease_that_goes_with_a_job_of_another_name_is_made_again_for_wh
         found = here.cluster.stored(LEASES, lease)
         assert found is not None
         assert found["spec"]["holderIdentity"] == "uid-of-clicks/1"
-        here.collect()
+        here.cluster.remove(LEASES, "shop", lease)
         await here.look("views")
         found = here.cluster.stored(LEASES, lease)
         assert found is not None
         assert found["metadata"]["ownerReferences"][0]["uid"] == "uid-of-views"
         # Whoever had the former one may live: the driver has to wait all the same.
         assert found["spec"]["holderIdentity"] == "uid-of-views/0"
+
+
+@in_virtual_time
+async def test_the_lease_of_a_place_does_not_go_with_a_job_that_has_moved_from_there() -> None:
+    """Who has the place now would be ended for that."""
+    lease, place = names.lease(job().checkpoint_location), resource()["spec"]["checkpoint"]
+    elsewhere = {"claim": "checkpoints", "path": "elsewhere"}
+    async with world() as here:
+        await here.declare()
+        here.takes_lease()
+        here.gone()
+        await here.declare(generation=2, checkpoint=elsewhere)
+        await here.declare("views", checkpoint=place)
+        found = here.cluster.stored(LEASES, lease)
+        assert found is not None
+        assert found["spec"]["holderIdentity"] == "uid-of-clicks/1"
+        here.delete()
+        here.collect()
+        assert here.cluster.stored(LEASES, lease) is not None
 
 
 @in_virtual_time
