@@ -257,8 +257,11 @@ class Fleet:
                 self._waiting[key][name] = replace(pod, **told(pod))
 
     def _see_driver(self, key: JobKey, pod: Mapping[str, Any]) -> None:
-        driver = reading.driver_pod(pod, self._document(key, pod))
-        driver = _still_ordered(driver, self._drivers.get(key))
+        driver, before = reading.driver_pod(pod, self._document(key, pod)), self._drivers.get(key)
+        if before is not None and before.uid != driver.uid:
+            # Another one has its name: its end was told to nobody, or will be later, when it is known no more.
+            self._forget_orphan(key, before)
+        driver = _still_ordered(driver, before)
         self._drivers[key] = driver
         self._note_end(key, driver)
         job = self._jobs.get(key)

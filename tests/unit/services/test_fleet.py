@@ -239,6 +239,23 @@ def test_a_deleted_jobs_driver_holds_the_checkpoint_until_it_is_gone(
     assert holder(fleet, "second") is None
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_deleted_jobs_driver_holds_nothing_once_another_one_has_its_name(is_told: bool) -> None:
+    """An operator that only looks on hears of both pods in any order, or after an outage of the present one alone."""
+    fleet = Fleet()
+    fleet.see_job(resource("first", checkpoint=SHARED))
+    former = driver_pod("first", checkpoint=SHARED)
+    fleet.see_pod(former)
+    fleet.see_job(resource("first", uid="another"))
+    assert holder(fleet, "second") == JobKey("shop", "first")
+    present = driver_pod("first", uid="pod-2")
+    present["metadata"]["ownerReferences"][0]["uid"] = "another"
+    fleet.see_pod(present)
+    if is_told:
+        fleet.lose_pod(former)
+    assert holder(fleet, "second") is None
+
+
 def test_drivers_of_which_somebody_took_the_owner_away_hold_each_its_own_checkpoint() -> None:
     """`kubectl delete --cascade=orphan`, of two jobs."""
     fleet, pods_of, places = Fleet(), {}, {"first": SHARED, "other": {"claim": "elsewhere"}}
