@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.ports import free_port
 
 TOKEN = "the job's token"
 SECONDS_TO_END = 240
@@ -66,13 +67,6 @@ def without_agent_lines(stderr: str) -> str:
     """Leave out the log lines that the agent writes beside the program."""
     lines = stderr.splitlines(keepends=True)
     return "".join(line for line in lines if '"logger": "sluice.agent"' not in line)
-
-
-def free_port() -> int:
-    """Return a port of the loopback that nothing uses now."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pytest
 
 from sluice.agent import processes
 from tests.agent.leasing import LeaseServer, lease_server
-from tests.agent.running import free_port
+from tests.support.ports import free_port
 
 SECONDS = 3
 """What the Lease of these tests lasts."""

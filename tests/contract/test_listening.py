@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from sluice.adapters.health import HealthServer
 from sluice.adapters.metrics import MetricsServer
-from tests.agent.running import free_port
+from tests.support.ports import free_port
 
 
 async def fresh() -> None:

@@ -3,10 +3,9 @@
 import asyncio
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from tests.support import pods
 from tests.support.apiserver import ApiServer, serving
 from tests.support.cluster import MemoryCluster
 from tests.support.jobs import job, resource
+from tests.support.ports import free_port
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ async def operating(
     """An operator that watches and leads. Without CRDs, or a part of the status in them, they come once it has asked;
     it is not ready before. `found` makes the cluster as the operator finds it.
     """
-    port = _free_port()
+    port = free_port()
     settings = Settings(
         home="home",
         identity="one",
         health_port=port,
-        metrics_port=_free_port(),
+        metrics_port=free_port(),
         namespaces=namespaces,
         workers=2,
     )
@@ -104,7 +104,8 @@ async def operating(
             yield running
         finally:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            with suppress(asyncio.CancelledError):
+                await task
 
 
 def without_status(field: str) -> Json:
@@ -118,13 +119,6 @@ def _holder(server: ApiServer) -> str | None:
     """Who has the Lease."""
     lease = server.cluster.stored(LEASES, "sluice-operator", "home")
     return lease["spec"]["holderIdentity"] if lease is not None else None
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 async def test_a_stream_job_that_appears_gets_a_driver_and_a_status() -> None:
@@ -317,5 +311,5 @@ def _environment(folder: Path, address: str) -> dict[str, str]:
         "KUBECONFIG": str(folder / "kubeconfig"),
         "SLUICE_OPERATOR_HOME": "home",
         "SLUICE_OPERATOR_IDENTITY": "one",
-        "SLUICE_OPERATOR_HEALTH_PORT": str(_free_port()),
+        "SLUICE_OPERATOR_HEALTH_PORT": str(free_port()),
     }
