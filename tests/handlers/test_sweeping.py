@@ -32,6 +32,11 @@ class World:
         body["metadata"] |= {"name": name, "uid": f"uid-of-{name}"}
         self.sweeper.see(STREAM_JOBS, self.cluster.put(STREAM_JOBS, body), listed=listed)
 
+    def have_a_large_fleet(self) -> None:
+        """So many jobs, from job-0 on, that they are listed at each fourth look only."""
+        for number in range(round(3.5 * EVERY / PER_OBJECT)):
+            self.have(f"job-{number}")
+
     def lose(self, name: str) -> None:
         """The job goes, and no watch tells it."""
         self.cluster.remove(STREAM_JOBS, "shop", name)
@@ -62,9 +67,7 @@ async def test_in_a_small_fleet_what_went_untold_is_noticed_at_the_next_look() -
 @in_virtual_time
 async def test_a_large_fleet_is_listed_as_often_as_its_size_allows() -> None:
     async with sweeping() as here:
-        jobs = round(3.5 * EVERY / PER_OBJECT)
-        for number in range(jobs):
-            here.have(f"job-{number}")
+        here.have_a_large_fleet()
         here.lose("job-7")
         await asyncio.sleep(3 * EVERY + 1)
         assert here.gone == []
@@ -75,8 +78,7 @@ async def test_a_large_fleet_is_listed_as_often_as_its_size_allows() -> None:
 @in_virtual_time
 async def test_after_a_watch_was_begun_anew_even_a_large_fleet_is_listed_soon_and_once() -> None:
     async with sweeping() as here:
-        for number in range(round(3.5 * EVERY / PER_OBJECT)):
-            here.have(f"job-{number}")
+        here.have_a_large_fleet()
         here.lose("job-7")
         here.have("job-8", listed=True)
         await asyncio.sleep(EVERY + 1)
@@ -89,8 +91,7 @@ async def test_after_a_watch_was_begun_anew_even_a_large_fleet_is_listed_soon_an
 @in_virtual_time
 async def test_a_look_that_was_due_and_got_no_answer_is_soon_made_again() -> None:
     async with sweeping() as here:
-        for number in range(round(3.5 * EVERY / PER_OBJECT)):
-            here.have(f"job-{number}")
+        here.have_a_large_fleet()
         here.lose("job-7")
         here.have("job-8", listed=True)
         here.cluster.refuse("list", STREAM_JOBS, ClusterUnavailable("no answer in time"))

@@ -1,6 +1,7 @@
 """The driver pod and the template of the executors."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.manifests.pods import driver_pod, executor_pod, executor_template
+from sluice.ports import Json
 from tests.support.jobs import application, job
 
 SIDECAR = {"name": "proxy", "image": "proxy:1", "securityContext": {"runAsUser": 1000}}
@@ -61,14 +63,18 @@ def test_pods_keep_the_restricted_standard() -> None:
         assert context["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_users_containers_are_restricted_too() -> None:
-    template = {
-        "spec": {"containers": [SIDECAR], "initContainers": [{"name": "first", "image": "a"}]}
-    }
-    changes = application(driver={"template": template}, executor={"template": template})
-    for pod in both(application=changes):
+def beside(sidecar: Json) -> Iterator[tuple[Json, Json, Json]]:
+    """Our container of the driver and of an executor, with a sidecar and an init container of the user's in its pod."""
+    spec = {"containers": [sidecar], "initContainers": [{"name": "first", "image": "a"}]}
+    shape = {"template": {"spec": spec}}
+    for pod in both(application=application(driver=shape, executor=shape)):
         ours, theirs = pod["spec"]["containers"]
         (first,) = pod["spec"]["initContainers"]
+        yield ours, theirs, first
+
+
+def test_users_containers_are_restricted_too() -> None:
+    for ours, theirs, first in beside(SIDECAR):
         assert theirs["securityContext"] == {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
@@ -82,13 +88,7 @@ def test_the_last_words_of_each_container_that_fails_are_kept_unless_the_user_sa
     None
 ):
     quiet = {**SIDECAR, "terminationMessagePolicy": "File"}
-    template = {
-        "spec": {"containers": [quiet], "initContainers": [{"name": "first", "image": "a"}]}
-    }
-    changes = application(driver={"template": template}, executor={"template": template})
-    for pod in both(application=changes):
-        ours, theirs = pod["spec"]["containers"]
-        (first,) = pod["spec"]["initContainers"]
+    for ours, theirs, first in beside(quiet):
         kept = [one["terminationMessagePolicy"] for one in (ours, first, theirs)]
         assert kept == ["FallbackToLogsOnError", "FallbackToLogsOnError", "File"]
 
