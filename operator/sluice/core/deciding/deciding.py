@@ -21,7 +21,7 @@ def decide(situation: Situation, policy: Policy, settings: Settings = DEFAULTS) 
     if settings.untold is not None:
         return held(situation, f"left as it is: {settings.untold}")
     wish = undone(situation, policy(situation))
-    answer = guarded(situation, settings, wish.executors)
+    answer = guarded(situation, settings, wish)
     if isinstance(answer, Veto):
         return replace(wish, executors=_present(situation), veto=answer)
     if answer == wish.executors:

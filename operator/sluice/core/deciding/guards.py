@@ -7,7 +7,7 @@ last who may act at all. No rule ever leads outside the bounds.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sluice.core.deciding.decision import Veto
+from sluice.core.deciding.decision import Decision, Veto
 from sluice.core.deciding.situation import Activity, Mode, Situation
 from sluice.core.deciding.starting import is_long_in_flight
 from sluice.core.deciding.undoing import undo_of, unharmful
@@ -32,7 +32,8 @@ class Settings:
     grant: int | None = None
     """The most executors that the pool of several jobs gives to this one, or that there was room for."""
     approved: int | None = None
-    """The wish that a person has approved, where the mode asks for that; no less of it if guards lessen it."""
+    """What was wanted when a person approved it, where the mode asks for that. Done is what the policy takes of it, or
+    ahead of it, and no less of that if guards lessen it."""
     untold: str | None = None
     """Why nothing that is measured tells how many executors are enough, whatever the policy thinks of it."""
 
@@ -133,10 +134,10 @@ GUARDS: tuple[Guard, ...] = (
 )
 
 
-def guarded(situation: Situation, settings: Settings, wish: int) -> int | Veto:
+def guarded(situation: Situation, settings: Settings, asked: Decision) -> int | Veto:
     """What the guards make of a wish. To leave a job as it is needs no permission, as long as that is allowed."""
-    asked = wish
-    wish = situation.bounds.clipped(wish if settings.grant is None else min(wish, settings.grant))
+    wish = asked.executors if settings.grant is None else min(asked.executors, settings.grant)
+    wish = situation.bounds.clipped(wish)
     for guard in GUARDS:
         if wish == situation.executors:
             return wish
@@ -145,15 +146,17 @@ def guarded(situation: Situation, settings: Settings, wish: int) -> int | Veto:
             return answer
         wish = answer
     wish = situation.bounds.clipped(wish)
-    return wish if wish == situation.executors else _permitted(situation, settings, asked, wish)
+    return (
+        wish if wish == situation.executors else _permitted(situation, settings, asked.wanted, wish)
+    )
 
 
-def _permitted(situation: Situation, settings: Settings, asked: int, wish: int) -> int | Veto:
-    """Act only where the owner lets the operator act; `wish` is what has become of the one that was asked for."""
+def _permitted(situation: Situation, settings: Settings, wanted: int, wish: int) -> int | Veto:
+    """Act only where the owner lets the operator act; `wish` is what has become of what is wanted."""
     match situation.mode:
         case Mode.AUTO:
             return wish
-        case Mode.APPROVE if settings.approved == asked:
+        case Mode.APPROVE if settings.approved == wanted:
             return wish
         case Mode.APPROVE:
             return Veto(MODE, f"an approval of {format_executors(wish)} is waited for")

@@ -189,6 +189,27 @@ def test_what_guards_leave_of_an_approved_wish_is_done() -> None:
         assert decided(14, situation, approved=12, **limit).executors == 10
 
 
+@dataclass(frozen=True)
+class Foreseeing:
+    """A policy that takes another number than it wants: a part of that, or some executors ahead."""
+
+    executors: int
+
+    def __call__(self, situation: Situation) -> Decision:
+        return replace(Static(executors=self.executors)(situation), wanted=14)
+
+
+@pytest.mark.parametrize("executors", [12, 16])
+def test_what_a_policy_takes_of_an_approved_wish_or_ahead_of_it_is_done(executors: int) -> None:
+    situation = steady(100_000, 10, mode=Mode.APPROVE)
+    held = decide(situation, Foreseeing(executors))
+    assert vetoed_by(held) == "mode"
+    done = decide(situation, Foreseeing(executors), Settings(approved=held.wanted))
+    assert (done.wanted, done.executors) == (14, executors)
+    other = decide(situation, Foreseeing(executors), Settings(approved=executors))
+    assert other.executors == 10, "of what was wanted then, this is none"
+
+
 def test_the_first_guard_that_objects_is_named() -> None:
     """Each of these situations has one obstacle less than the one before."""
     everything = steady(100_000, 10, at=at(1, 12), mode=Mode.OBSERVE, since_rescale=1.0)
