@@ -5,7 +5,7 @@ Batches that last as long as a trigger says tell nothing. What does not run is l
 are no work for executors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sluice.core.learning.batches import BatchReport
@@ -68,7 +68,20 @@ def _batched(report: AgentReport) -> list[QueryReport]:
 
 def _new_batches(report: AgentReport, before: Sight | None) -> tuple[BatchReport, ...]:
     last = before.upto if before is not None else 0.0
-    return told_as_one(_batched(report), since=last, at=report.at.timestamp())
+    queries = [
+        replace(query, batches=tuple(map(_counted_once, query.batches)))
+        for query in _batched(report)
+    ]
+    return told_as_one(queries, since=last, at=report.at.timestamp())
+
+
+def _counted_once(batch: BatchReport) -> BatchReport:
+    """The batch with each of its rows once, as they arrive.
+
+    Spark counts the rows of a source again for each time that the plan reads it, or that `foreachBatch` does. No offset
+    has more than one row.
+    """
+    return replace(batch, rows=min(batch.rows, batch.read))
 
 
 def _start(report: AgentReport) -> Start | None:

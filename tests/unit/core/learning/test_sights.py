@@ -45,6 +45,15 @@ def test_rates_are_those_of_the_batches_since_the_look_before() -> None:
     assert second.busy == pytest.approx(0.6)
 
 
+def test_rows_that_spark_counts_again_for_each_time_they_are_read_count_once() -> None:
+    first = seen(at(0, query(batches=(batch(-5, 2, 100),))))
+    twice = replace(batch(1, 4, 600), offsets=300.0)
+    with_gaps = replace(batch(6, 2, 200), offsets=250.0)
+    second = seen(at(10, query(batches=(batch(-5, 2, 100), twice, with_gaps))), first).scrape
+    assert [found.rows for found in second.batches] == [300, 200]
+    assert second.processing == pytest.approx(50)
+
+
 def test_a_batch_in_flight_keeps_the_job_busy() -> None:
     first = seen(at(0, query(batches=(batch(-5, 2, 100),))))
     flying = query(batches=(batch(-5, 2, 100),), in_batch_since=NOW + timedelta(seconds=2))
