@@ -120,7 +120,7 @@ def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> A
         is_overload=is_overload,
         recovery=_worst_recovery(trial, capacity),
         shared=_share_of(trial.batching.overhead - batching.overhead, trial.batching.overhead),
-        limit=_seconds(recovery_limit(trial.peak, outage, capacity)),
+        limit=_seconds(recovery_limit(trial.peak, outage, _allowed(_unlimited(trial), capacity))),
         drain=_drain(trial, capacity),
     )
 
@@ -167,16 +167,23 @@ def _worst_recovery(trial: Trial, capacity: float) -> float:
 def _unlimited(trial: Trial) -> Batching:
     """The batching without a limit of rows that is below the load: no executors would help against that."""
     batching = trial.batching
-    shortest = max(batching.period, batching.overhead)
-    if batching.most_rows is None or batching.most_rows > shortest * trial.peak:
+    if _allowed(batching, INFINITE) > trial.peak:
         return batching
     return replace(batching, most_rows=None)
+
+
+def _allowed(batching: Batching, capacity: float) -> float:
+    """What a limit of rows leaves of a capacity: so many rows in each of the shortest batches, and no more."""
+    shortest = max(batching.period, batching.overhead)
+    if batching.most_rows is None or shortest <= 0:
+        return capacity
+    return min(capacity, batching.most_rows / shortest)
 
 
 def _drain(trial: Trial, capacity: float) -> float:
     if trial.backlog <= 0:
         return 0.0
-    spare = capacity - trial.load.rate(0.0)
+    spare = _allowed(trial.batching, capacity) - trial.load.rate(0.0)
     return trial.backlog / spare if spare > 0 else INFINITE
 
 

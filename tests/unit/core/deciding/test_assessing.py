@@ -82,6 +82,23 @@ def test_a_limit_of_rows_below_the_load_is_no_reason_for_executors() -> None:
     assert tried(400.0, trial(batching=throttled)).recovery == free
 
 
+@pytest.mark.parametrize("most", [500.0, 1_100.0], ids=["below the load", "just above it"])
+def test_no_executors_help_a_backlog_that_a_limit_of_rows_holds_back(most: float) -> None:
+    behind = trial(backlog=1e6, batching=Batching(period=10.0, most_rows=most))
+    enough, best = tried(200.0, behind), tried(4000.0, behind)
+    assert best.drain > GOALS.drain
+    assert GOALS.shortfall(enough, best) is None
+    unlimited = trial(backlog=1e6, batching=Batching(period=10.0))
+    assert GOALS.shortfall(tried(200.0, unlimited), tried(4000.0, unlimited)) is not None
+
+
+def test_no_executors_help_a_recovery_that_a_limit_of_rows_makes_too_long() -> None:
+    limited = trial(batching=Batching(period=10.0, most_rows=1_100.0))
+    enough, best = tried(150.0, limited), tried(4000.0, limited)
+    assert best.recovery > GOALS.recovery
+    assert GOALS.shortfall(enough, best) is None
+
+
 def test_latency_speaks_only_against_what_more_executors_would_make_faster() -> None:
     slow = tried(200.0, trial(batching=Batching(overhead=20.0)))
     assert GOALS.shortfall(slow, slow) == "latency 80.0 s, the goal is 10.0 s"

@@ -575,6 +575,13 @@ def test_a_backlog_that_the_present_size_cannot_drain_in_time_asks_for_more() ->
     assert SLUICE(behind).executors > enough
 
 
+def test_a_backlog_that_a_limit_of_rows_lets_grow_takes_no_executors() -> None:
+    enough = SLUICE(steady(100_000, executors=2)).executors
+    behind = observing(steady(100_000, executors=enough), lag=40_000_000.0)
+    limited = replace(behind, batching=Batching(period=10.0, most_rows=500_000.0))
+    assert SLUICE(limited).executors == enough < SLUICE(behind).executors
+
+
 def test_the_most_that_there_may_be_is_not_said_to_do_where_the_bound_is_missed_with_it() -> None:
     """Each latency that was measured is above a second, and so is what any number of executors brings."""
     most = steady(200_000, executors=24, targets=Targets(latency=0.5), models=SLOWER)
