@@ -52,6 +52,11 @@ LONGEST_RESCALE = 300.0
 ALIKE = 0.1
 """A backlog is over when a batch differs from the one before by less than this share."""
 
+FULL = 0.9
+"""A batch has all the rows that a limit allows if it has this share of them: Kafka's partitions share the limit, and
+the share of each is rounded down.
+"""
+
 LONGEST_RECOVERY = 3600.0
 """Seconds after which a job is taken as it is: what was learned of its batches may be wrong, or it is too small."""
 
@@ -255,7 +260,7 @@ class Watcher:
         At a utilisation of 0.9 and more it is so by less than ALIKE from the first one on: then its length tells.
         """
         most = self.terms.most_rows
-        if most is not None and batch.rows >= most:
+        if most is not None and batch.read >= FULL * most:
             return False
         if batch.seconds <= self.terms.period:
             return True

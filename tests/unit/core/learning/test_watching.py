@@ -138,6 +138,25 @@ def test_after_an_hour_a_job_that_hardly_keeps_up_is_taken_as_it_is(period: floa
 
 
 @pytest.mark.parametrize(
+    ("rows", "offsets", "is_full"),
+    [(1000.0, None, True), (980.0, None, True), (600.0, 1000.0, True), (600.0, None, False)],
+    ids=["to the row", "each partition's share is rounded down", "a topic with gaps", "not full"],
+)
+def test_a_job_whose_batches_have_all_rows_that_a_limit_allows_has_not_caught_up(
+    rows: float, offsets: float | None, is_full: bool
+) -> None:
+    stream = Stream(utilisation=0.5, period=10.0)
+    stream.watcher.terms = replace(stream.watcher.terms, most_rows=1000.0)
+    stream.watcher.failed(Cause.DRIVER_LOSS, CALM)
+    for start in (CALM + DOWN, CALM + DOWN + 10, CALM + DOWN + 20):
+        batch = BatchReport(
+            start=start, seconds=6.0, rows=rows, executors=EXECUTORS, offsets=offsets
+        )
+        stream.saw(batch)
+    assert stream.is_recovering(batch.end) is is_full
+
+
+@pytest.mark.parametrize(
     "known",
     [Experience(), Experience(models=Models(capacity=CapacityModel(points=((10, 10_000.0),))))],
     ids=["no capacity", "no overhead"],
