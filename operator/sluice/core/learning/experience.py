@@ -223,11 +223,13 @@ class Experience:
         if outage.is_complete:
             is_over = outage.away is not None and now - outage.at - outage.away > SETTLING
             return found._given_up(outage) if is_over else found
-        is_over = now - outage.at > SETTLING
+        has_settled = now - outage.at > SETTLING
         if isinstance(capacity, NoData):
             # Nobody knows how long the batches should have taken: the first warm ones begin to teach it.
             is_warm = any(not batch.cold and batch.start >= outage.at for batch in batches)
-            return replace(found, outage=None) if is_warm or is_over else found
+            return replace(found, outage=None) if is_warm or has_settled else found
+        # The first may have begun before it, and where batches are rare none may have been held up yet.
+        is_over = has_settled and len(outage.batches) > 1
         return found._closed(outage, outage.held_up) if is_over else found
 
     def _after(self, batch: BatchReport, capacity: Capacity | NoData) -> "Experience":

@@ -399,6 +399,14 @@ def test_a_live_rescale_costs_the_longest_that_a_row_waits_for_its_batch_and_the
     assert found.models.downtimes.of(Cause.GROWTH_LIVE).observed == pytest.approx((learned,))
 
 
+def test_where_batches_are_rare_a_live_rescale_costs_what_the_next_ones_take_longer() -> None:
+    grown = LEARNED.with_outage(Cause.GROWTH_LIVE, 1200.0, 4)
+    waiting = grown.with_batches([report(1190.0, 20_000)], now=1400).with_batches([], now=1500)
+    assert not waiting.models.downtimes.of(Cause.GROWTH_LIVE).observed
+    found = waiting.with_batches([report(1800.0, 2000, cold=9.0)], now=1815)
+    assert found.models.downtimes.of(Cause.GROWTH_LIVE).observed == pytest.approx((9.0,))
+
+
 def test_without_a_known_capacity_a_live_rescale_teaches_no_downtime() -> None:
     grown = Experience().with_outage(Cause.GROWTH_LIVE, 0.0, 4)
     found = grown.with_batches([report(10.0, 2000, cold=9.0)], now=300)
