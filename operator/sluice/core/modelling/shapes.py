@@ -131,8 +131,9 @@ def _variable(shape: Shape, slots: Slots, executors: int) -> float:
 def _straight_line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
     """Intercept and slope; through the origin where all points are at one place."""
     middle_x, middle_y = fmean(xs), fmean(ys)
-    spread = sum((x - middle_x) ** 2 for x in xs)
-    if spread == 0:
+    # The mean of equal numbers may be another one by its rounding, which no line must be drawn through.
+    if min(xs) == max(xs):
         return (0.0, middle_y / middle_x) if middle_x else (middle_y, 0.0)
+    spread = sum((x - middle_x) ** 2 for x in xs)
     slope = sum((x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
     return middle_y - slope * middle_x, slope

@@ -204,6 +204,16 @@ def test_a_line_that_passes_below_the_origin_is_believed_if_all_points_are_on_it
     assert found.rate(3) == pytest.approx(30_000)
 
 
+@pytest.mark.parametrize("rates", [(53_134, 55_816, 54_457), (55_784, 53_433, 55_961)])
+def test_noise_of_scale_outs_with_as_many_waves_does_not_decide_about_all_others(
+    rates: tuple[int, ...],
+) -> None:
+    """54 tasks in 5 waves are 10.8 slots, and the mean of three such numbers is rounded to another one."""
+    found = fitted(measured(*zip((11, 12, 13), rates, strict=True), tasks=54))
+    assert found.rate(1) == pytest.approx(found.rate(11) / 10.8)
+    assert found.rate(54) == pytest.approx(5 * found.rate(11))
+
+
 def test_nothing_measured_is_a_reason() -> None:
     assert isinstance(CapacityModel().fitted(), NoData)
 
