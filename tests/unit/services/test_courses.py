@@ -11,6 +11,7 @@ from sluice.core.chosen import Chosen
 from sluice.core.deciding.decision import Veto
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.judging import Growth, Reading, Trial
+from sluice.core.deciding.situation import Activity
 from sluice.core.foreseen import Foreseen
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects
@@ -215,6 +216,15 @@ def test_nothing_that_a_clock_told_before_it_was_set_back_is_waited_for() -> Non
         told = query(arrival_rate=5000.0, latency={"p95": 2.0})
         seen.hear(job(), report(told, at=NOW + timedelta(minutes=minutes)))
     assert seen.watcher.experience.models.latency.observed
+
+
+def test_a_job_that_ran_before_the_clock_was_set_back_is_not_taken_to_start_until_then() -> None:
+    seen, later = course(), NOW + timedelta(minutes=5)
+    first = BatchReport(start=AHEAD.timestamp(), seconds=2.0, rows=100, executors=2)
+    seen.hear(job(), report(query(batches=(first,)), at=AHEAD + timedelta(seconds=5)))
+    seen.hear(job(), report(query(batches=(first,)), at=NOW))
+    situation = seen.watcher.situation(later.timestamp())
+    assert (situation.uptime, situation.activity) == (300.0, Activity.STEADY)
 
 
 def test_the_effect_of_a_rescale_is_unknown_if_the_clock_was_set_back_meanwhile() -> None:

@@ -63,7 +63,8 @@ class Forecaster:
         return predict(history, horizon, self._selection, announced=known)
 
     def _is_due(self, history: History, at: float) -> bool:
-        old = at - self._selected_at >= AGAIN
+        # One that was chosen later than now was so by a clock that was set back since.
+        old = not 0 <= at - self._selected_at < AGAIN
         return self._selection is None or old or -history[0][0] >= 2 * self._selected_with
 
 

@@ -109,6 +109,8 @@ class Watcher:
         self.disturbed_at = min(self.disturbed_at, at)
         if self.rescaled_at is not None:
             self.rescaled_at = min(self.rescaled_at, at)
+        if self.first_batch is not None:
+            self.first_batch = min(self.first_batch, at)
 
     def judge(self, now: float) -> tuple[Judged, ...]:
         """Judge the last rescale if it is time, and tell all that was judged since the last time."""

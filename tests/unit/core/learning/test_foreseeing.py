@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.core.forecasting.forecast import Forecast
-from sluice.core.learning.foreseeing import STEP, Forecaster
+from sluice.core.learning.foreseeing import AGAIN, STEP, Forecaster
 from tests.unit.core.deciding.situations import AT
 
 HISTORY = tuple((60.0 * (minute - 120), 1000.0 + minute) for minute in range(120))
@@ -18,3 +18,13 @@ def test_a_forecast_reaches_as_far_as_was_declared_and_a_step_at_least(
     found = Forecaster(horizon=horizon).foresee(HISTORY, AT)
     assert isinstance(found, Forecast)
     assert found.times[-1] == end
+
+
+def test_a_model_that_was_chosen_before_the_clock_was_set_back_is_chosen_anew() -> None:
+    forecaster = Forecaster()
+    forecaster.foresee(HISTORY, AT)
+    chosen = forecaster.selection
+    forecaster.foresee(HISTORY, AT + AGAIN - 1)
+    assert forecaster.selection is chosen
+    forecaster.foresee(HISTORY, AT - 1)
+    assert forecaster.selection is not chosen
