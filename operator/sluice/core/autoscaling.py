@@ -9,7 +9,7 @@ from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies.keda_lag import LATENESS
 from sluice.core.deciding.policies.named import policy_named
-from sluice.core.deciding.situation import Bounds, Models, Targets
+from sluice.core.deciding.situation import NEVER, Bounds, Models, Targets
 from sluice.core.learning.experience import SETTLING
 from sluice.core.learning.terms import Terms
 from sluice.core.measurement import Measurement, Unmeasured, attained
@@ -20,9 +20,6 @@ from sluice.core.series import NoData
 
 LEAD = 300.0
 """Seconds: what is needed within that time is needed now."""
-
-NEVER = 1e9
-"""Seconds: 31 years, and a number in JSON, too."""
 
 PERCENTILE = 0.95
 """Of the latency that is decided by, where no bound is declared."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sluice.core.deciding.decision import Decision, Veto
-from sluice.core.deciding.situation import Activity, Mode, Situation
+from sluice.core.deciding.situation import NEVER, Activity, Mode, Situation
 from sluice.core.deciding.starting import is_long_in_flight
 from sluice.core.deciding.undoing import undo_of, unharmful
 from sluice.core.quantities import format_executors
@@ -47,6 +47,8 @@ Guard = Callable[[Situation, Settings, int], int | Veto]
 def fresh_data(situation: Situation, settings: Settings, wish: int) -> int | Veto:
     """Act on what is known now: old numbers change nothing, missing ones never shrink a job."""
     observed = situation.observed
+    if observed.age >= NEVER:
+        return Veto("fresh data", "nothing was measured that tells how the job is now")
     if observed.age > settings.staleness:
         return Veto(
             "fresh data",

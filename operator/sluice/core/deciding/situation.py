@@ -16,6 +16,9 @@ from sluice.core.modelling.latency import LatencyModel
 from sluice.core.modelling.shapes import part_of_each
 from sluice.core.series import Measured, NoData
 
+NEVER = 1e9
+"""The age in seconds of what was never measured: 31 years, and a number in JSON, too."""
+
 NOT_MEASURED = NoData("not measured")
 NOT_FORECAST = NoData("nothing was forecast")
 

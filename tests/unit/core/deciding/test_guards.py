@@ -1,5 +1,6 @@
 """Guards veto or lessen a wish, in their order, and never lead outside the bounds."""
 
+import math
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from itertools import pairwise
@@ -7,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from sluice.core.deciding.deciding import decide
-from sluice.core.deciding.decision import Decision
+from sluice.core.deciding.decision import Decision, Veto
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies.static import Static
-from sluice.core.deciding.situation import Activity, Bounds, Mode, Situation
+from sluice.core.deciding.situation import NEVER, Activity, Bounds, Mode, Situation
 from sluice.core.series import NoData
 from sluice.core.windows import Window
 from tests.unit.core.deciding.situations import steady
@@ -44,6 +45,14 @@ def test_old_numbers_change_nothing(wanted: int) -> None:
     assert vetoed_by(decision) == "fresh data"
     assert decision.executors == 10
     assert decision.wanted == wanted
+
+
+@pytest.mark.parametrize("age", [NEVER, math.inf])
+def test_what_was_never_measured_has_no_age_that_is_told(age: float) -> None:
+    situation = steady(100_000, 10)
+    unseen = replace(situation, observed=replace(situation.observed, age=age))
+    reason = "nothing was measured that tells how the job is now"
+    assert decided(14, unseen).veto == Veto("fresh data", reason)
 
 
 def test_unknown_load_shrinks_nothing() -> None:
