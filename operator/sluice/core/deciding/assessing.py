@@ -90,6 +90,8 @@ class Goals:
         brings no benefit is not judged by the load at which even the best misses a goal. That latencies are of two
         kinds means overload only where no latency is promised: the longer ones may be well within a promise.
         """
+        if found.utilisation == INFINITE:
+            return "nothing is sure to be processed"
         if found.utilisation > self.utilisation:
             return f"the peak is {found.utilisation:.0%} of what it surely processes"
         if found.is_overload and self.latency == INFINITE:

@@ -69,6 +69,11 @@ def test_a_load_above_the_capacity_is_never_caught_up() -> None:
     assert tried(99.0, trial()).recovery == float("inf")
 
 
+def test_of_what_is_not_sure_to_process_anything_no_share_is_told() -> None:
+    nothing = tried(0.0, trial())
+    assert GOALS.shortfall(nothing, nothing) == "nothing is sure to be processed"
+
+
 def test_without_a_latency_model_the_batches_tell_the_latency() -> None:
     # A record waits for the batch of 2 x 1 s that runs, and then for its own.
     assert tried(200.0, trial(batching=Batching(overhead=1.0))).latency == pytest.approx(4.0)
