@@ -109,6 +109,7 @@ def test_shrinking_waits_for_the_longest_recent_wish() -> None:
 def test_shrinking_waits_until_wishes_are_known_for_long_enough() -> None:
     situation = steady(30_000, executors=20, wishes=wishes(4, seconds=240))
     assert SLUICE(situation).executors == 20
+    assert "what was wanted is not known for 300 s yet" in SLUICE(situation).reason
 
 
 def test_nothing_is_taken_away_that_will_be_needed_soon() -> None:

@@ -294,8 +294,10 @@ class Sluice:
             return f"how many rows wait is unknown: {lag.reason}"
         if case.later.backlog > 0 and not case.is_faster_with(executors):
             return f"a backlog of {case.later.backlog:.0f} rows is drained first"
-        if saved == 0 or not wishes_reach(case.situation, self.stabilisation):
+        if saved == 0:
             return f"more were wanted within the last {self.stabilisation:.0f} s"
+        if not wishes_reach(case.situation, self.stabilisation):
+            return f"what was wanted is not known for {self.stabilisation:.0f} s yet"
         since = case.situation.since_rescale
         rest = self.payback if rescale.path is Path.RESTART else self.stabilisation
         if since is not None and since < rest:
