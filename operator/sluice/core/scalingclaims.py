@@ -11,7 +11,7 @@ from sluice.core.conditions import Claim, Condition, Status, fails, holds, unkno
 from sluice.core.deciding.situation import Mode
 from sluice.core.measurement import NOT_YET_ASKED, Unmeasured
 from sluice.core.observations import Observed
-from sluice.core.quantities import format_duration
+from sluice.core.quantities import format_duration, format_executors
 from sluice.core.record import Record
 from sluice.core.running import executors_of
 from sluice.core.staffing import Staffing
@@ -84,7 +84,9 @@ def recovery(job: StreamJob, record: Record) -> Claim:
     if decision is not None and decision.smallest_recovery is not None:
         text = f"spec.recovery.target: {seconds:.0f} s cannot be kept; {decision.smallest_recovery:.0f} s is the best"
         return fails(
-            kind, "Infeasible", f"{text} that at most {job.executors.maximum} executors can do."
+            kind,
+            "Infeasible",
+            f"{text} that at most {format_executors(job.executors.maximum)} can do.",
         )
     if decision is None:
         return unknown(kind, "NotPredicted", "No recovery has been predicted yet.")

@@ -13,9 +13,11 @@ from tests.support.jobs import job
 PROMISE = {"target": "180s"}
 
 
-def told(recovery: dict[str, Any] | None = PROMISE, mode: str = "Auto", **decision: Any) -> Claim:
+def told(
+    recovery: dict[str, Any] | None = PROMISE, mode: str = "Auto", most: int = 8, **decision: Any
+) -> Claim:
     """What is claimed after such a decision for 3 executors; after none, where nothing is said of it."""
-    of = job(recovery=recovery, scaling={"mode": mode})
+    of = job(recovery=recovery, scaling={"mode": mode}, executors={"min": 1, "max": most})
     newest = decided(3, 3, **decision) if decision else None
     return scalingclaims.recovery(of, Record(incarnation=1, decided=newest))
 
@@ -73,10 +75,13 @@ def test_too_few_executors_for_the_target_are_no_infeasible_target() -> None:
     )
 
 
-def test_a_target_that_no_number_of_executors_keeps_is_told_with_the_best_one() -> None:
-    claim = told(expected_recovery=260.0, smallest_recovery=240.0)
+@pytest.mark.parametrize(("most", "named"), [(8, "8 executors"), (1, "1 executor")])
+def test_a_target_that_no_number_of_executors_keeps_is_told_with_the_best_one(
+    most: int, named: str
+) -> None:
+    claim = told(most=most, expected_recovery=260.0, smallest_recovery=240.0)
     assert said(claim) == (
         "False",
         "Infeasible",
-        "spec.recovery.target: 180 s cannot be kept; 240 s is the best that at most 8 executors can do.",
+        f"spec.recovery.target: 180 s cannot be kept; 240 s is the best that at most {named} can do.",
     )

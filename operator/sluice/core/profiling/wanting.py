@@ -268,8 +268,8 @@ def _too_dear(job: StreamJob, executors: int, money: float) -> NotNow:
     hours = f"{price / 3600:.2g} core-hours"
     if price > job.profiling.core_seconds:
         told = (
-            f"spec.profiling.budget.coreHours: {job.profiling.core_seconds / 3600:.2g}: a copy with {executors} "
-            f"executors may take {hours}; raise it, or measure fewer executors."
+            f"spec.profiling.budget.coreHours: {job.profiling.core_seconds / 3600:.2g}: a copy with "
+            f"{format_executors(executors)} may take {hours}; raise it, or measure fewer executors."
         )
         return NotNow(reason=Hold.BUDGET_TOO_SMALL, message=told)
     told = (

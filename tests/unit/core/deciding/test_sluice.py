@@ -710,6 +710,15 @@ def test_equal_bounds_leave_no_choice() -> None:
     assert SLUICE(situation).executors == 6
 
 
+def test_one_executor_stays_and_several_stay() -> None:
+    def reason(executors: int) -> str:
+        bounds = Bounds(smallest=executors, largest=executors)
+        return SLUICE(steady(1_000_000, executors=executors, bounds=bounds)).reason
+
+    assert reason(1).startswith("1 executor stays, the most that helps, but")
+    assert reason(2).startswith("2 executors stay, the most that helps, but")
+
+
 def test_a_horizon_beyond_the_forecast_holds_its_last_rate() -> None:
     short = steady(100_000, executors=2, forecast=flat(100_000, horizon=120))
     assert SLUICE(short).executors == SLUICE(steady(100_000, executors=2)).executors

@@ -272,6 +272,7 @@ def test_a_budget_that_pays_no_copy_is_told_with_the_price() -> None:
     found = held(profiled(budget={"coreHours": 0.05}))
     assert found.reason == "BudgetTooSmall"
     assert "spec.profiling.budget.coreHours: 0.05" in found.message
+    assert "a copy with 1 executor may take" in found.message
     assert "0.094 core-hours" in found.message
 
 

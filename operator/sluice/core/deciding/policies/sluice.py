@@ -272,12 +272,13 @@ class Sluice:
         current, wanted = case.situation.executors, choice.chosen.executors
         rescale = self._rescale(case, choice)
         if has_lost_its_source(case.situation):
-            reason = f"{format_executors(current)} stay: nothing arrives, and what is held back may come at once"
+            reason = f"{_stay(current)}: nothing arrives, and what is held back may come at once"
             return _decision(case, choice, rescale, wanted, current, reason)
         if wanted >= current:
             enough = choice.shortfall is None or wanted > current
-            told = "will do" if enough else f"stay, {choice.verdict(choice.chosen)}"
-            reason = f"{format_executors(current)} {told}"
+            reason = f"{format_executors(current)} will do"
+            if not enough:
+                reason = f"{_stay(current)}, {choice.verdict(choice.chosen)}"
             return _decision(case, choice, rescale, wanted, current, reason)
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
         obstacle = self._obstacle(case, choice, rescale, executors)
@@ -348,6 +349,10 @@ def _decision(
         expected_recovery=_finite(expected.recovery),
         smallest_recovery=_finite(best) if infeasible else None,
     )
+
+
+def _stay(executors: int) -> str:
+    return f"{format_executors(executors)} {'stays' if executors == 1 else 'stay'}"
 
 
 def _too_dear(rescale: Rescale, within: float) -> str:
