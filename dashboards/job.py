@@ -181,7 +181,7 @@ _BATCHES = Row(
             queries=(
                 Query(
                     'sum by (phase) (sluice_query_last_batch_duration_seconds{namespace="$namespace", '
-                    'job="$job", phase!="triggerExecution"})',
+                    'job="$job", phase!="trigger_execution"})',
                     "{{phase}}",
                 ),
             ),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from sluice import catalogue
+from sluice.agent import progress
 from tests.docs.pages import ROOT
 from tests.rules.promtool import promtool
 from tests.support.promql import metrics_in
@@ -121,29 +122,59 @@ def test_phases_are_counted_over_the_jobs_of_all_operators_and_of_the_selection_
     tmp_path: Path,
 ) -> None:
     """An operator that takes over tells the same jobs as the one before it, and another tells others."""
-    (asked,) = (
-        panel["targets"][0]["expr"]
-        for panel in PAGES["fleet"]["panels"]
-        if panel["title"] == "Phases"
-    )
-    expression = asked.replace("$namespace", "shop|bank").replace("$job", ".*")
+    asked = question("fleet", "Phases").replace("$namespace", "shop|bank").replace("$job", ".*")
     told = (("a", "shop"), ("a-next", "shop"), ("b", "bank"), ("b", "hidden"))
-    series = [
-        {
-            "series": f'sluice_job_phase{{pod="{pod}",namespace="{place}",job="clicks",phase="Running"}}',
-            "values": "1",
-        }
+    series = {
+        f'sluice_job_phase{{pod="{pod}",namespace="{place}",job="clicks",phase="Running"}}': "1"
         for pod, place in told
-    ]
-    series += [
-        {"series": f'sluice_jobs{{pod="{pod}",phase="Running"}}', "values": "1"} for pod in "ab"
-    ]
-    expected = [{"labels": '{phase="Running"}', "value": 2}]
-    question = {"expr": expression, "eval_time": "0m", "exp_samples": expected}
-    tests = [{"interval": "1m", "input_series": series, "promql_expr_test": [question]}]
-    path = tmp_path / "phases.yaml"
-    path.write_text(yaml.safe_dump({"tests": tests}))
+    } | {f'sluice_jobs{{pod="{pod}",phase="Running"}}': "1" for pod in "ab"}
+    answers(tmp_path, asked, series, {'{phase="Running"}': 2})
+
+
+def question(name: str, title: str) -> str:
+    """The first thing that a panel asks."""
+    (expression,) = (
+        panel["targets"][0]["expr"] for panel in PAGES[name]["panels"] if panel["title"] == title
+    )
+    return str(expression)
+
+
+def of_clicks(expression: str) -> str:
+    """What is asked where the job shop/clicks is selected."""
+    return expression.replace("$namespace", "shop").replace("$job", "clicks")
+
+
+def answers(
+    tmp_path: Path,
+    expression: str,
+    series: Mapping[str, str],
+    expected: Mapping[str, float],
+    *,
+    at: str = "0m",
+    interval: str = "1m",
+) -> None:
+    """Let promtool ask of series that have these values; fail if the answer is another one."""
+    samples = [{"labels": labels, "value": value} for labels, value in expected.items()]
+    asked = {"expr": expression, "eval_time": at, "exp_samples": samples}
+    told = [{"series": name, "values": values} for name, values in series.items()]
+    test = {"interval": interval, "input_series": told, "promql_expr_test": [asked]}
+    path = tmp_path / "answers.yaml"
+    path.write_text(yaml.safe_dump({"tests": [test]}))
     promtool("test", "rules", path)
+
+
+def test_the_phases_of_a_batch_are_its_parts_without_the_whole(tmp_path: Path) -> None:
+    """Spark tells the trigger as a whole among them; on top of its parts, each second would count twice."""
+    milliseconds = {"addBatch": 300, "walCommit": 100, "triggerExecution": 400}
+    told = {"runId": "r", "batchId": 1, "timestamp": "2026-03-01T12:00:00.000Z"}
+    batch = progress.parse(json.dumps({**told, "durationMs": milliseconds}))
+    name = "sluice_query_last_batch_duration_seconds"
+    series = {
+        f'{name}{{namespace="shop",job="clicks",query="q",phase="{phase}"}}': f"{seconds}"
+        for phase, seconds in batch.phases
+    }
+    asked = of_clicks(question("job", "Phases of the last batch"))
+    answers(tmp_path, asked, series, {'{phase="add_batch"}': 0.3, '{phase="wal_commit"}': 0.1})
 
 
 def test_prometheus_understands_every_question(tmp_path: Path) -> None:
