@@ -40,6 +40,12 @@ def _bound(bound: str) -> str:
     return f'{{namespace="$namespace", job="$job", bound="{bound}"}}'
 
 
+def _changed(metric: str) -> str:
+    """Whether a number has changed in the minute that a mark stands for."""
+    # A second more than that: Prometheus 3 leaves out the beginning of a range, and with it what changed just after.
+    return f"changes(max({metric}{_JOB})[61s:15s]) > 0"
+
+
 _OBJECTIVE = Row(
     "Objective",
     (
@@ -351,11 +357,11 @@ JOB = Dashboard(
     events=(
         Event(
             title="Driver starts",
-            expression=f"changes(max(sluice_job_driver_starts_total{_JOB})[1m:15s]) > 0",
+            expression=_changed("sluice_job_driver_starts_total"),
         ),
         Event(
             title="Rescales",
-            expression=f"changes(max(sluice_job_executors_wanted{_JOB})[1m:15s]) > 0",
+            expression=_changed("sluice_job_executors_wanted"),
         ),
     ),
 )

@@ -153,7 +153,7 @@ def answers(
     at: str = "0m",
     interval: str = "1m",
 ) -> None:
-    """Let promtool ask of series that have these values; fail if the answer is another one."""
+    """Let promtool ask of series with these values; fail if the answer is another one."""
     samples = [{"labels": labels, "value": value} for labels, value in expected.items()]
     asked = {"expr": expression, "eval_time": at, "exp_samples": samples}
     told = [{"series": name, "values": values} for name, values in series.items()]
@@ -175,6 +175,26 @@ def test_the_phases_of_a_batch_are_its_parts_without_the_whole(tmp_path: Path) -
     }
     asked = of_clicks(question("job", "Phases of the last batch"))
     answers(tmp_path, asked, series, {'{phase="add_batch"}': 0.3, '{phase="wal_commit"}': 0.1})
+
+
+@pytest.mark.parametrize("quarter", range(4))
+@pytest.mark.parametrize(
+    ("mark", "metric"),
+    [
+        ("Driver starts", "sluice_job_driver_starts_total"),
+        ("Rescales", "sluice_job_executors_wanted"),
+    ],
+)
+def test_a_change_is_marked_at_the_next_full_minute_wherever_between_two_of_them_it_was(
+    mark: str, metric: str, quarter: int, tmp_path: Path
+) -> None:
+    """Grafana asks for marks each minute; the change is that of a scrape in one of the quarters since the fourth."""
+    (asked,) = (
+        of_clicks(one["expr"]) for one in PAGES["job"]["annotations"]["list"] if one["name"] == mark
+    )
+    series = {f'{metric}{{namespace="shop",job="clicks"}}': f"2x{16 + quarter} 3x40"}
+    for minute, expected in ((4, {}), (5, {"{}": 1}), (6, {})):
+        answers(tmp_path, asked, series, expected, at=f"{minute}m", interval="15s")
 
 
 def test_prometheus_understands_every_question(tmp_path: Path) -> None:
