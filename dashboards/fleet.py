@@ -220,8 +220,8 @@ _TRENDS = Row(
             description="New incarnations of drivers in the last day, for whatever reason.",
             queries=(
                 Query(
-                    "topk(10, max by (namespace, job) "
-                    f"(increase(sluice_job_driver_starts_total{_SELECTED}[1d])))",
+                    "topk(10, increase("
+                    f"max by (namespace, job) (sluice_job_driver_starts_total{_SELECTED})[1d:5m]))",
                     "{{namespace}}/{{job}}",
                 ),
             ),

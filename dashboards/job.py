@@ -233,7 +233,9 @@ _RUNNING = Row(
             title="Driver starts and failures",
             description="Incarnations of the driver within an hour, and failures in a row.",
             queries=(
-                Query(f"max(increase(sluice_job_driver_starts_total{_JOB}[1h]))", "starts in 1 h"),
+                Query(
+                    f"increase(max(sluice_job_driver_starts_total{_JOB})[1h:1m])", "starts in 1 h"
+                ),
                 Query(f"max(sluice_job_failures_in_a_row{_JOB})", "failures in a row"),
             ),
             unit=Unit.COUNT,

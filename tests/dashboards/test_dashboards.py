@@ -197,6 +197,27 @@ def test_a_change_is_marked_at_the_next_full_minute_wherever_between_two_of_them
         answers(tmp_path, asked, series, expected, at=f"{minute}m", interval="15s")
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "minutes", "labels"),
+    [
+        ("job", "Driver starts and failures", 60, "{}"),
+        ("fleet", "Driver starts per day", 1440, '{namespace="shop",job="clicks"}'),
+    ],
+)
+def test_driver_starts_are_counted_through_when_another_operator_takes_over(
+    name: str, title: str, minutes: int, labels: str, tmp_path: Path
+) -> None:
+    """The count is the job's, and the next operator goes on with it in a series of its own."""
+    part = minutes // 6
+    starts = 'sluice_job_driver_starts_total{namespace="shop",job="clicks",pod='
+    series = {
+        f'{starts}"one"}}': f"3x{part} 4x{part} 5x{part} stale",
+        f'{starts}"two"}}': f"_x{3 * part + 3} 5x{part} 6x{part} 7x{part}",
+    }
+    asked = f"round({of_clicks(question(name, title))})"
+    answers(tmp_path, asked, series, {labels: 4}, at=f"{minutes}m")
+
+
 def test_prometheus_understands_every_question(tmp_path: Path) -> None:
     """Questions are no rules; but as such, promtool parses them."""
     rules = [
