@@ -22,6 +22,12 @@ _BUDGET: Limits = ((None, "red"), (0, "yellow"), (0.25, "green"))
 _MINUTES: Limits = ((None, "green"), (60, "yellow"), (300, "red"))
 _TEN_WORST = "The ten worst; the table has all."
 
+
+def _failing(verdicts: str) -> str:
+    """How many are 0; where nothing is known of any, nothing, for that is no good news."""
+    return f"count({verdicts} == 0) or 0 * count({verdicts})"
+
+
 _NOW = Row(
     "Now",
     (
@@ -36,12 +42,7 @@ _NOW = Row(
         Panel(
             title="Not ready",
             description="Jobs that do not run as declared: their condition Ready is False.",
-            queries=(
-                Query(
-                    f"count(max by (namespace, job) (sluice_job_condition{_READY}) == 0)"
-                    " or vector(0)"
-                ),
-            ),
+            queries=(Query(_failing(f"max by (namespace, job) (sluice_job_condition{_READY})")),),
             unit=Unit.COUNT,
             limits=_NONE_IS_GOOD,
             kind=Kind.NUMBER,
@@ -50,7 +51,7 @@ _NOW = Row(
         Panel(
             title="Missing their bounds",
             description="Jobs of which the last minute was bad: not available, too late, or too slow.",
-            queries=(Query(f"count(job:sluice_slo_good:slice{_ALL_BOUNDS} == 0) or vector(0)"),),
+            queries=(Query(_failing(f"job:sluice_slo_good:slice{_ALL_BOUNDS}")),),
             unit=Unit.COUNT,
             limits=_NONE_IS_GOOD,
             kind=Kind.NUMBER,

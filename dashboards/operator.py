@@ -26,7 +26,8 @@ _NOW = Row(
         Panel(
             title="Leaders",
             description="Operators that act. There is to be exactly one.",
-            queries=(Query("sum(sluice_operator_leader)"),),
+            # Of an operator that is gone there is no series, and Grafana would go on to show its last number.
+            queries=(Query("sum(sluice_operator_leader) or vector(0)"),),
             unit=Unit.COUNT,
             limits=((None, "red"), (1, "green"), (2, "red")),
             kind=Kind.NUMBER,

@@ -218,6 +218,32 @@ def test_driver_starts_are_counted_through_when_another_operator_takes_over(
     answers(tmp_path, asked, series, {labels: 4}, at=f"{minutes}m")
 
 
+def test_an_operator_that_is_gone_leads_no_more(tmp_path: Path) -> None:
+    """A number that ends is shown on by Grafana, as green as it was."""
+    series = {'sluice_operator_leader{pod="one"}': "1 stale"}
+    for minute, leaders in enumerate((1, 0)):
+        asked = question("operator", "Leaders")
+        answers(tmp_path, asked, series, {"{}": leaders}, at=f"{minute}m")
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [
+        ("Not ready", 'sluice_job_condition{type="Ready",'),
+        ("Missing their bounds", 'job:sluice_slo_good:slice{sli="all",'),
+    ],
+)
+def test_no_job_fails_only_where_it_is_known_of_some(title: str, told: str, tmp_path: Path) -> None:
+    asked = question("fleet", title).replace("$namespace", "shop").replace("$job", ".*")
+    series = {
+        f'{told}namespace="shop",job="{job}"}}': values
+        for job, values in (("clicks", "1 1 stale"), ("views", "0 1 stale"))
+    }
+    answers(tmp_path, asked, series, {"{}": 1}, at="0m")
+    answers(tmp_path, asked, series, {"{}": 0}, at="1m")
+    answers(tmp_path, asked, series, {}, at="2m")
+
+
 def test_prometheus_understands_every_question(tmp_path: Path) -> None:
     """Questions are no rules; but as such, promtool parses them."""
     rules = [
