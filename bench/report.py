@@ -154,14 +154,17 @@ def _table(result: Result) -> str:
     for row in zip(*columns.values(), strict=True):
         cells = [_number(figure.value) for figure in row]
         last = row[-1]
-        lines.append(f"| {' | '.join([last.name, *cells, last.unit, _verdict(last)])} |")
+        verdict = _verdict(row[-1:] if result.are_repeats else row)
+        lines.append(f"| {' | '.join([last.name, *cells, last.unit, verdict])} |")
     return "\n".join(lines)
 
 
-def _verdict(figure: Figure) -> str:
-    if not figure.goal:
+def _verdict(figures: Sequence[Figure]) -> str:
+    """Whether all keep the goal that have it."""
+    goals = [figure for figure in figures if figure.goal]
+    if not goals:
         return ""
-    return f"{figure.goal}: {'met' if figure.is_met else 'missed'}"
+    return f"{goals[0].goal}: {'met' if all(one.is_met for one in goals) else 'missed'}"
 
 
 def _number(value: float) -> str:
