@@ -93,6 +93,7 @@ async def _watch(operator: Installation, seconds: float, progress: Progress) -> 
         ),
         Figure(name="operator, share of a core", value=100 * share, unit="%", goal="<= 5"),
     ]
+    operator.require_alive()
     progress.say(", ".join(f"{one.name} {one.value:.3g} {one.unit}" for one in figures))
     return figures
 

@@ -29,6 +29,13 @@ class Installation:
     home: str
     processes: Processes
 
+    def require_alive(self) -> None:
+        """Raise BenchmarkFailed if it has ended since: what it took then counts as none, which keeps every goal."""
+        if self.processes.ended:
+            raise BenchmarkFailed(
+                f"the operator in {self.home} has ended while it was measured: `kubectl describe pod` says why"
+            )
+
 
 @asynccontextmanager
 async def operator_of_simulated_jobs(

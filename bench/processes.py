@@ -33,6 +33,11 @@ class Processes:
         """The most memory that was resident since the start or the last `forget_peak`."""
         return sum(_kibibytes(_text(one, "status"), "VmHWM") for one in self.ids) * 1024
 
+    @property
+    def ended(self) -> tuple[int, ...]:
+        """Those that are gone, or wait to be buried."""
+        return tuple(one for one in self.ids if not _text(one, "cmdline"))
+
     def kill(self) -> None:
         """End them at once; the first of a container takes the others with it."""
         for one in self.ids:

@@ -78,6 +78,7 @@ async def _run(api: Api, operator: Installation, count: int, progress: Progress)
     spent["benchmark"] = time.process_time() - client_before
     watching.cancel()
     figures = _figures(population, cpu, own.peak_bytes(), spent)
+    operator.require_alive()
     progress.say(", ".join(f"{one.name} {one.value:.3g} {one.unit}" for one in figures[:4]))
     return figures
 
