@@ -234,10 +234,21 @@ async def test_a_state_that_is_none_is_no_report(state: object) -> None:
         (Answer(200, "<html>"), "JSONDecodeError"),
         (Answer(200, '{"version": 1, "backlogRows": NaN}'), "ValueError: NaN is no number"),
         (Answer(200, " " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
+        (Answer(200, "[" * 50_000), "RecursionError: "),
         (Answer(200, after=1.5), "no answer in time$"),
         (CUT_OFF, "ServerDisconnectedError|ClientOSError"),
     ],
-    ids=["login", "failure", "redirection", "a page", "no number", "too large", "slow", "cut off"],
+    ids=[
+        "login",
+        "failure",
+        "redirection",
+        "a page",
+        "no number",
+        "too large",
+        "too deep",
+        "slow",
+        "cut off",
+    ],
 )
 async def test_an_agent_that_gives_no_answer_is_unavailable_and_it_is_said_why(
     answer: Answer, says: str

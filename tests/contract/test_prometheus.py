@@ -1,6 +1,7 @@
 """What the adapter asks of a metrics' server, and what it makes of good, bad and strange answers."""
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -127,6 +128,8 @@ async def test_nothing_found_is_an_empty_list_and_not_an_error() -> None:
         body({"data": {"result": "text"}}),
         body({"data": {"result": [{"metric": {}}]}}),
         body({"data": {"result": [{"metric": {}, "value": [1]}]}}),
+        body({"data": {"result": [{"metric": {}, "value": [math.inf, "1"]}]}}),
+        body("[" * 50_000),
         body({"status": "error", "error": "parse error"}, 400),
         body({"status": "error", "error": "too busy"}, 503),
         body("x", 301),
@@ -140,6 +143,8 @@ async def test_nothing_found_is_an_empty_list_and_not_an_error() -> None:
         "a text",
         "no value",
         "half a value",
+        "at no time",
+        "too deep",
         "refused",
         "busy",
         "moved",

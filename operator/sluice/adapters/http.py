@@ -2,8 +2,8 @@
 
 from aiohttp import ClientError
 
-NO_ANSWER = (ClientError, TimeoutError, ValueError)
-"""What a question raises if there is no answer, or none that can be read."""
+NO_ANSWER = (ClientError, TimeoutError, ValueError, RecursionError)
+"""What a question raises if there is no answer, or none that can be read: JSON may be nested too deeply for Python."""
 
 
 def is_success(code: int) -> bool:

@@ -25,7 +25,7 @@ from sluice.errors import MetricsUnavailable
 from sluice.ports import Labelled
 
 _TROUBLE = (requests.RequestException, PrometheusApiClientException, OSError)
-_STRANGE = (KeyError, TypeError, ValueError, AttributeError)
+_STRANGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
