@@ -113,6 +113,35 @@ async def test_a_history_is_asked_for_by_start_end_and_step() -> None:
     assert {key: float(asked[0].parameters[key]) for key in wanted} == wanted
 
 
+PART = {
+    "status": "success",
+    "data": {"result": [{"metric": {}, "value": [1, "7"], "values": [[1, "7"]]}]},
+    "warnings": ["store 10.0.0.7: no connection"],
+}
+"""What Thanos answers while one of its stores is away."""
+
+
+async def test_a_part_of_an_answer_is_none() -> None:
+    with (
+        serving(body(PART)) as (endpoint, _),
+        pytest.raises(MetricsUnavailable, match=r"missing: store 10\.0\.0\.7: no connection$"),
+    ):
+        await now(endpoint)
+
+
+async def test_a_history_has_gaps_where_a_part_is_missing() -> None:
+    with serving(body(PART)) as (endpoint, _):
+        async with PrometheusServer(endpoint) as server:
+            found = await server.history("up", AT, AT + timedelta(hours=1), timedelta(seconds=30))
+    assert [value for _, value in found[0].samples] == [7]
+
+
+@pytest.mark.parametrize("told", [{"warnings": []}, {"warnings": None}, {"infos": ["slow"]}])
+async def test_an_answer_without_a_warning_is_whole(told: dict[str, Any]) -> None:
+    with serving(body({**PART, "warnings": None, **told})) as (endpoint, _):
+        assert len(await now(endpoint)) == 1
+
+
 async def test_nothing_found_is_an_empty_list_and_not_an_error() -> None:
     with serving(vector()) as (endpoint, _):
         assert await now(endpoint) == []

@@ -27,6 +27,9 @@ from sluice.ports import Labelled
 _TROUBLE = (requests.RequestException, PrometheusApiClientException, OSError)
 _STRANGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
+Look = Callable[..., None]
+"""Looks at an answer as it came, of which the client tells only the series."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
@@ -62,13 +65,17 @@ class PrometheusServer:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def now(self, query: str) -> list[Labelled]:
-        """The value of each series at the server's own present moment."""
-        return _read(await self._ask(lambda server: server.custom_query(query, self._bounds())))
+        """The value of each series at the server's own present moment: of all that there are, or none is told."""
+        return _read(
+            await self._ask(
+                lambda server: server.custom_query(query, self._bounds()), look=_refuse_part
+            )
+        )
 
     async def history(
         self, query: str, start: datetime, end: datetime, step: timedelta
     ) -> list[Labelled]:
-        """The values of each series from start to end."""
+        """The values of each series from start to end; those that a server cannot find just now are gaps."""
         width = f"{step.total_seconds():g}"
         return _read(
             await self._ask(
@@ -80,10 +87,12 @@ class PrometheusServer:
         one = self.endpoint
         return {"timeout": f"{one.deadline:g}s", "limit": one.most_series}
 
-    async def _ask(self, question: Callable[[PrometheusConnect], Any]) -> Any:
+    async def _ask(
+        self, question: Callable[[PrometheusConnect], Any], *, look: Look | None = None
+    ) -> Any:
         loop, patience = asyncio.get_running_loop(), 2 * self.endpoint.deadline
         try:
-            answering = loop.run_in_executor(self._threads, self._answer, question)
+            answering = loop.run_in_executor(self._threads, self._answer, question, look)
             return await asyncio.wait_for(answering, patience)
         except TimeoutError as error:
             raise MetricsUnavailable(f"{self._name}: no answer within {patience:g} s") from error
@@ -96,8 +105,10 @@ class PrometheusServer:
     def _name(self) -> str:
         return f"Prometheus at {self.endpoint.url}"
 
-    def _answer(self, question: Callable[[PrometheusConnect], Any]) -> Any:
+    def _answer(self, question: Callable[[PrometheusConnect], Any], look: Look | None) -> Any:
         with requests.Session() as session:
+            if look is not None:
+                session.hooks["response"].append(look)
             return question(self._server(session))
 
     def _server(self, session: requests.Session) -> PrometheusConnect:
@@ -117,6 +128,17 @@ class PrometheusServer:
         )
         session.mount(one.url, _Bounded(one.deadline, one.largest))
         return server
+
+
+def _refuse_part(answer: requests.Response, **_: Any) -> None:
+    """Raise RequestException for an answer with warnings, which lacks something.
+
+    A server that asks others, such as Thanos, goes on without those that are away, and one that has found too many
+    series tells as many as we take. What is summed up of a part would pass for that of the whole.
+    """
+    if answer.ok and b'"warnings"' in answer.content:
+        for told in answer.json().get("warnings") or ():
+            raise requests.RequestException(f"a part of the answer is missing: {told}")
 
 
 def _login(folder: Path) -> AuthBase:
