@@ -1,5 +1,6 @@
 """What the adapter asks of a metrics' server, and what it makes of good, bad and strange answers."""
 
+import gzip
 import json
 import math
 import threading
@@ -208,6 +209,64 @@ def _dripping(handler: BaseHTTPRequestHandler) -> None:
 async def test_a_slow_server_is_given_up(answer: Answer) -> None:
     with serving(answer) as (endpoint, _), pytest.raises(MetricsUnavailable):
         await now(replace(endpoint, largest=10**9))
+
+
+def _byte_after_byte(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    try:
+        for _ in range(30):
+            handler.wfile.write(b" ")
+            time.sleep(0.1)
+    except OSError:
+        return
+
+
+async def test_a_body_that_drips_holds_a_thread_until_the_deadline_and_no_longer() -> None:
+    """Else it would be given up while its thread goes on, and the next question waits for that."""
+    with (
+        serving(_byte_after_byte) as (endpoint, _),
+        pytest.raises(MetricsUnavailable, match="did not end in time"),
+    ):
+        await now(endpoint)
+
+
+def _compressed(handler: BaseHTTPRequestHandler) -> None:
+    text = gzip.compress(json.dumps(PART | {"warnings": []}).encode())
+    handler.send_response(200)
+    handler.send_header("Content-Encoding", "gzip")
+    handler.send_header("Content-Length", str(len(text)))
+    handler.end_headers()
+    handler.wfile.write(text)
+
+
+def _in_pieces(handler: BaseHTTPRequestHandler) -> None:
+    handler.protocol_version = "HTTP/1.1"
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    for piece in (*json.dumps(PART | {"warnings": []}).split(" "), ""):
+        text = f"{piece} ".encode() if piece else b""
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+
+
+@pytest.mark.parametrize("answer", [_compressed, _in_pieces])
+async def test_a_body_is_read_whole_however_it_is_sent(answer: Answer) -> None:
+    with serving(answer) as (endpoint, _):
+        assert [value for _, value in (await now(endpoint))[0].samples] == [7]
+
+
+def _cut_off(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(json.dumps(PART | {"warnings": []}).encode())
+
+
+async def test_a_body_that_ends_too_soon_is_metrics_unavailable() -> None:
+    with serving(_cut_off) as (endpoint, _), pytest.raises(MetricsUnavailable, match="Prometheus"):
+        await now(endpoint)
 
 
 async def test_nobody_there_is_metrics_unavailable() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -187,9 +188,9 @@ class _Capped:
         return getattr(self._raw, name)
 
     def stream(self, *args: Any, **named: Any) -> Iterator[bytes]:
-        """The body in chunks."""
+        """The body as it comes: to wait for a chunk to be full would be to wait for a server that drips."""
         size = 0
-        for chunk in self._raw.stream(*args, **named):
+        for chunk in iter(partial(self._raw.read1, *args, **named), b""):
             size += len(chunk)
             if size > self._largest:
                 self._raw.close()
