@@ -296,6 +296,18 @@ async def test_a_login_is_sent(tmp_path: Path) -> None:
     assert asked[0].headers["Authorization"] == "Basic YWxpOm9wZW4gc2VzYW1l"
 
 
+async def test_a_password_in_the_address_is_sent_and_not_told() -> None:
+    with serving(body("busy", 503)) as (endpoint, asked):
+        host = endpoint.url.removeprefix("http://")
+        ours = replace(endpoint, url=f"http://ali:sesame@{host}/prometheus")
+        with pytest.raises(MetricsUnavailable) as caught:
+            await now(ours)
+    assert asked[0].path == "/prometheus/api/v1/query"
+    assert asked[0].headers["Authorization"] == "Basic YWxpOnNlc2FtZQ=="
+    assert str(caught.value).startswith(f"Prometheus at http://{host}/prometheus: ")
+    assert "sesame" not in str(caught.value)
+
+
 async def test_an_empty_login_is_metrics_unavailable(tmp_path: Path) -> None:
     with (
         serving(vector()) as (endpoint, asked),

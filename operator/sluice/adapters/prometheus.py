@@ -6,6 +6,7 @@ send a million series, costs a thread for a moment and no more.
 
 import asyncio
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,9 @@ from sluice.ports import Labelled
 
 _TROUBLE = (requests.RequestException, PrometheusApiClientException, OSError)
 _STRANGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+
+_LOGIN = re.compile(r"//[^/]*@")
+"""Of an address, before its host."""
 
 Look = Callable[..., None]
 """Looks at an answer as it came, of which the client tells only the series."""
@@ -104,7 +108,8 @@ class PrometheusServer:
 
     @property
     def _name(self) -> str:
-        return f"Prometheus at {self.endpoint.url}"
+        # It stands in the status of every job, which more people may read than a password in the address is for.
+        return f"Prometheus at {_LOGIN.sub('//', self.endpoint.url)}"
 
     def _answer(self, question: Callable[[PrometheusConnect], Any], look: Look | None) -> Any:
         with requests.Session() as session:
