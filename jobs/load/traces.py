@@ -3,6 +3,7 @@
 constant:RATE                   sine:MEAN,AMPLITUDE,PERIOD      swell:LOWEST,HIGHEST,PERIOD
 ramp:FROM,TO,SECONDS (then TO)  spike:BASE,PEAK,AT,DURATION
 file:PATH.csv (second,rate per line; straight lines between, then the last rate)
+Nothing is sent where a rate is below zero.
 """
 
 import bisect
@@ -133,14 +134,15 @@ def schedule(
 ) -> Iterator[Due]:
     """Say tick by tick which records are due, until the time is over or all records are out.
 
-    The exact integral decides (by the midpoint of each tick), so fractions of records are carried, not lost.
+    The exact integral decides (by the midpoint of each tick), so fractions of records are carried, not lost. Rates
+    below zero are none: numbers that were sent cannot be taken back, and would be sent again.
     """
     due, sent, tick = 0.0, 0, 0
     while (duration is None or tick * TICK_SECONDS < duration - 1e-9) and (
         records is None or sent < records
     ):
         elapsed = tick * TICK_SECONDS
-        due += trace(elapsed + TICK_SECONDS / 2) * TICK_SECONDS
+        due += max(trace(elapsed + TICK_SECONDS / 2), 0.0) * TICK_SECONDS
         # Sums of tenths fall a hair short of whole numbers.
         until = math.floor(due + 1e-6)
         count = (until if records is None else min(until, records)) - sent

@@ -68,6 +68,14 @@ def test_a_schedule_numbers_records_without_holes_or_repetitions(
     assert numbers == list(range(len(numbers)))
 
 
+@pytest.mark.parametrize("text", ["swell:-100,100,4", "ramp:-100,100,4", "spike:100,-50,1,1"])
+def test_no_number_comes_twice_where_a_rate_falls_below_zero(text: str) -> None:
+    dues = list(traces.schedule(traces.parse_trace(text), duration=8))
+    numbers = [due.first + index for due in dues for index in range(due.count)]
+    assert numbers == list(range(len(numbers)))
+    assert numbers
+
+
 @pytest.mark.parametrize(
     ("rate", "duration", "records"), [(1000, 10, 10_000), (0.5, 10, 5), (33.3, 30, 999)]
 )
