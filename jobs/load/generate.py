@@ -164,7 +164,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topic", required=True)
     parser.add_argument("--schema", choices=sorted(events.SCHEMAS), required=True)
-    parser.add_argument("--trace", type=traces.parse_trace, required=True)
+    parser.add_argument("--trace", type=_trace, required=True)
     parser.add_argument("--duration", type=float, help="seconds")
     parser.add_argument("--records", type=int, help="stop after so many")
     parser.add_argument(
@@ -178,6 +178,14 @@ def _options() -> argparse.Namespace:
     if options.duration is None and options.records is None:
         parser.error("give --duration or --records, or it would never end")
     return options
+
+
+def _trace(text: str) -> traces.Trace:
+    """Read a trace; of any other error argparse would tell that the value is invalid, and not why."""
+    try:
+        return traces.parse_trace(text)
+    except (traces.InvalidTrace, OSError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -28,3 +28,23 @@ def test_a_sink_without_its_place_is_refused_before_spark_starts(
     with pytest.raises(SystemExit):
         enrichment.main()
     assert f"--sink={sink} needs {missing}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        ("square:1", "no kind 'square'; write one of constant, sine"),
+        ("sine:1,2", "sine takes 3 numbers with commas between, as in sine:1000,400,600"),
+        ("file:/nowhere.csv", "No such file or directory: '/nowhere.csv'"),
+    ],
+)
+def test_a_trace_that_is_none_is_refused_with_what_would_be_one(
+    trace: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jobs.load import generate
+
+    words = ["--bootstrap-servers=kafka:9092", "--topic=in", "--schema=ads", "--duration=1"]
+    monkeypatch.setattr(sys, "argv", ["generate.py", *words, f"--trace={trace}"])
+    with pytest.raises(SystemExit):
+        generate.main()
+    assert told in capsys.readouterr().err
