@@ -93,8 +93,18 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--wait", type=float, default=0.0, help="poll up to so many seconds until all is there"
     )
-    parser.add_argument("--exactly-once", action="store_true", help="duplicates are a failure too")
-    return parser.parse_args()
+    parser.add_argument(
+        "--exactly-once",
+        action="store_true",
+        help="duplicates are a failure too; of jobs with numbered records",
+    )
+    options = parser.parse_args()
+    if options.exactly_once and accounts.JOBS[options.job].windowed:
+        # It would accept whatever there is.
+        parser.error(
+            f"--exactly-once: rows of --job={options.job} replace each other, none is twice"
+        )
+    return options
 
 
 if __name__ == "__main__":

@@ -48,3 +48,17 @@ def test_a_trace_that_is_none_is_refused_with_what_would_be_one(
     with pytest.raises(SystemExit):
         generate.main()
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("job", ["advertisement", "top-speed"])
+def test_exactly_once_is_refused_of_windows_whose_rows_cannot_come_twice(
+    job: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from jobs.load import check
+
+    words = ["--bootstrap-servers=kafka:9092", "--input-topic=in", "--output-topic=out"]
+    monkeypatch.setattr(sys, "argv", ["check.py", *words, f"--job={job}", "--exactly-once"])
+    monkeypatch.setattr(check, "Check", lambda _: pytest.fail("it was not refused"))
+    with pytest.raises(SystemExit):
+        check.main()
+    assert f"--exactly-once: rows of --job={job} replace each other" in capsys.readouterr().err
