@@ -1,8 +1,9 @@
 """`python3 -m jobs.load.check`: count exactly what a demo job lost, repeated or got wrong.
 
 The input topic is read for what a right job must have written, the output topic for what is there. The last line is
-the account as JSON; the exit status is 1 when something is missing, wrong or unknown (and with --exactly-once, when
-something came twice: Spark's Kafka sink alone promises at-least-once). Only tumbling windows are checked.
+the account as JSON; the exit status is 1 when something is missing, wrong or unknown, or nothing was to be written (and
+with --exactly-once, when something came twice: Spark's Kafka sink alone promises at-least-once). Only tumbling windows
+are checked.
 """
 
 import argparse

@@ -28,6 +28,12 @@ def test_every_record_once_is_right() -> None:
     assert (account.expected, account.distinct, account.duplicates) == (10, 10, 0)
 
 
+def test_where_nothing_was_sent_nothing_is_right() -> None:
+    account = accounts.compare({}, observe([]))
+    assert not account.is_complete
+    assert not account.is_right
+
+
 def test_lost_records_are_counted_and_shown_as_ranges() -> None:
     rows = [(number, value) for number, value in NUMBERED.items() if number not in {2, 3, 4, 9}]
     account = accounts.compare(NUMBERED, observe(rows))
