@@ -85,8 +85,12 @@ programs: python ## Helm and promtool for the tests, built if they are not on th
 	@$(PYTHON) -m e2e.cluster build promtool
 
 .PHONY: e2e
-e2e: install ## Tests on the local cluster, which is brought up for them: kills, deletions, bad input, metrics
+e2e: install ## All tests on the local cluster, which is brought up for them: three quarters of an hour
 	$(BIN)/python -m e2e
+
+.PHONY: e2e-brief
+e2e-brief: install ## Half of them, in which all parts come: kills, deletions, scaling, a profile, bad input, metrics
+	$(BIN)/python -m e2e --brief
 
 .PHONY: faults
 faults: install ## A hundred faults to a running job, at random moments: hours; writes bench/results/faults
@@ -121,7 +125,7 @@ steps-drill: install ## Kill the operator at each step of a profile, of live res
 	$(BIN)/python -m e2e -- e2e/drill_steps.py -s
 
 .PHONY: test
-test: java check programs unit e2e ## Everything that CI runs; sets up what it needs
+test: java check programs unit e2e-brief ## Everything that CI runs; sets up what it needs
 
 .PHONY: bench-closed-loop
 bench-closed-loop: install ## One job scaled in four ways under the same load and failures, and in the lab: four hours

@@ -1,6 +1,7 @@
-"""`python -m e2e [--] [PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
+"""`python -m e2e [--brief | [--] PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
 
-All of them together run in three lanes, each with an operator, a Kafka and namespaces of its own.
+All of them together run in three lanes, each with an operator, a Kafka and namespaces of its own; `--brief` leaves out
+those that are thorough, which take as long as all others.
 Those that harm the cluster itself, or measure what its processors can do, come after, alone.
 A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
 What is left of one that a restart of the machine ended is removed first: its pods would start again with it, and take
@@ -12,8 +13,17 @@ import subprocess
 import sys
 import time
 
-_LANES = ["e2e", "-m", "not alone", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-_ALONE = ["e2e", "-m", "alone"]
+_BRIEF = ["--brief"]
+_IN_LANES = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
+
+
+def runs(arguments: list[str]) -> list[list[str]]:
+    """Return what pytest is told, once for each time that it runs."""
+    if arguments and arguments != _BRIEF:
+        # Passed on, the dashes would make file names of pytest's options.
+        return [arguments[arguments[0] == "--" :]]
+    of_these = " and not thorough" if arguments else ""
+    return [["e2e", "-m", f"not alone{of_these}", *_IN_LANES], ["e2e", "-m", f"alone{of_these}"]]
 
 
 def main(arguments: list[str]) -> int:
@@ -26,10 +36,7 @@ def main(arguments: list[str]) -> int:
         _step("cluster", "-m", "e2e.cluster", "up")
         _step("images", "-m", "e2e.images")
         print(f"[{time.monotonic() - started:7.1f} s] end-to-end tests", flush=True)
-        # Passed on, the dashes would make file names of pytest's options.
-        chosen = arguments[arguments[:1] == ["--"] :]
-        runs = [chosen] if chosen else [_LANES, _ALONE]
-        return max(_pytest(words) for words in runs)
+        return max(_pytest(words) for words in runs(arguments))
     except subprocess.CalledProcessError as error:
         print(f"{' '.join(error.cmd[1:])} failed; see above", file=sys.stderr)
         return 1

@@ -13,6 +13,7 @@ from e2e.support.load import Load, result_of
 pytestmark = pytest.mark.long
 
 
+@pytest.mark.thorough
 def test_a_change_that_does_not_work_is_taken_back_and_tried_again_when_a_person_asks(
     job: Job, load: Load
 ) -> None:
@@ -42,6 +43,7 @@ def test_a_change_that_does_not_work_is_taken_back_and_tried_again_when_a_person
     assert account["right"], account
 
 
+@pytest.mark.thorough
 def test_a_paused_job_stays_as_it_is_until_it_is_resumed(job: Job, load: Load) -> None:
     load.send(f"{job.name}-in", rate=400, records=400)
     job.wait_until_ready()

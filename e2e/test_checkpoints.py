@@ -35,6 +35,7 @@ rows.queryName("views").option("checkpointLocation", "/tmp/checkpoint").start().
 """
 
 
+@pytest.mark.thorough
 def test_a_program_that_goes_its_own_ways_is_told_what_that_costs(
     cluster: Cluster, namespace: str, operator: str
 ) -> None:

@@ -9,7 +9,7 @@ from e2e.faults.field import sender
 from e2e.support.jobs import Job
 from e2e.support.load import Load
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.thorough]
 
 RATE = 50
 MET, NOT_NOW = 0, 1

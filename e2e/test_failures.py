@@ -146,6 +146,7 @@ def test_what_broke_the_program_or_its_executors_is_told(
         assert "\tat " not in failed["status"]["failures"]["message"], "frames of Java"
 
 
+@pytest.mark.thorough
 def test_executors_that_all_fail_end_the_driver_which_tells_how(
     cluster: Cluster, namespace: str, operator: str
 ) -> None:
@@ -164,6 +165,7 @@ def _failures(resource: Mapping[str, Any]) -> Json:
     return found
 
 
+@pytest.mark.thorough
 def test_tasks_that_fail_are_told_while_spark_does_them_again(
     cluster: Cluster, namespace: str, operator: str, load: Load
 ) -> None:
@@ -193,6 +195,7 @@ def _fails_for(topic: str) -> Callable[[Json], bool]:
     return told
 
 
+@pytest.mark.thorough
 def test_brokers_that_do_not_answer_are_told_of_while_spark_asks_them(
     cluster: Cluster, namespace: str, operator: str, load: Load
 ) -> None:
@@ -242,6 +245,7 @@ def _quota_full(job: Job) -> Iterator[None]:
         job.cluster.delete("ResourceQuota", job.namespace, name)
 
 
+@pytest.mark.thorough
 def test_a_driver_that_the_cluster_cannot_make_just_now_is_told_of_and_made_when_it_can(
     job: Job, load: Load
 ) -> None:

@@ -6,6 +6,7 @@ one of these; SLUICE_SEED repeats one.
 
 import os
 import random
+import secrets
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -28,20 +29,27 @@ IN_FLIGHT = RATE * 10
 """Rows that a driver may leave to be written again: half a minute of them, as a third of the records are views."""
 
 ASKED = os.environ.get("SLUICE_FAULTS", "")
-"""How many faults, or which; with a disk and a clock of the job's own, which the short campaign does not need."""
+"""How many faults, or which; with a disk and a clock of the job's own, which the short campaigns do not need."""
 
-SHORT = (
-    "driver frozen for less than its Lease",
+HARDEST = (
     "API server away for less than the Lease",
     "driver deleted by force",
-    "Kafka frozen",
-    "etcd away",
     "driver frozen for longer than its Lease",
-    "all executors killed",
-    "driver given up while its machine is frozen",
     "operator and driver killed",
 )
+OTHERS = (
+    "driver frozen for less than its Lease",
+    "Kafka frozen",
+    "etcd away",
+    "all executors killed",
+    "driver given up while its machine is frozen",
+)
 """What no other test does: those of survival and drills kill drivers, operators and executors one at a time."""
+
+CAMPAIGNS = [
+    pytest.param(HARDEST, id="the hardest"),
+    pytest.param(OTHERS, id="others", marks=pytest.mark.thorough),
+]
 
 
 @pytest.fixture
@@ -52,13 +60,15 @@ def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> 
         pytest.skip(
             "faults are done to the host's processes and programs, and kind has its own in containers"
         )
+    # Each campaign has topics and a checkpoint of its own: its account is of all their records.
+    name = f"{NAME}-{secrets.token_hex(2)}"
     for end in ("in", "out"):
-        load.create_topic(f"{NAME}-{end}")
+        load.create_topic(f"{name}-{end}")
     kafka = cluster.list("Pod", namespace, "app=kafka")[0]
     home = kafka["spec"]["nodeName"]
     away = field.clear_machine(cluster, [namespace, operator], home)
     body = passthrough(
-        NAME, checkpoint={"claim": CLAIM, "path": NAME, "leaseDurationSeconds": LEASE_SECONDS}
+        name, checkpoint={"claim": CLAIM, "path": name, "leaseDurationSeconds": LEASE_SECONDS}
     )
     prefers = {"weight": 100, "preference": {"matchExpressions": [_on(away)]}}
     place = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefers]}}
@@ -69,9 +79,9 @@ def battlefield(cluster: Cluster, namespace: str, operator: str, load: Load) -> 
         if own:
             application["environment"] = clock.settable(own, CHECKPOINT_MOUNT)
         cluster.apply(to_yaml(body), namespace)
-        job = Job(cluster, namespace, NAME)
+        job = Job(cluster, namespace, name)
         yield Field(cluster, job, operator, home, away, own)
-        cluster.delete("StreamJob", namespace, NAME)
+        cluster.delete("StreamJob", namespace, name)
         job.wait_until_gone(seconds=180)
 
 
@@ -81,15 +91,18 @@ def _on(node: str) -> dict[str, object]:
 
 @pytest.mark.alone
 @pytest.mark.timeout(6 * 3600)
-def test_no_fault_costs_a_record_or_needs_a_person(battlefield: Field, load: Load) -> None:
+@pytest.mark.parametrize("faults", [ASKED] if ASKED else CAMPAIGNS)
+def test_no_fault_costs_a_record_or_needs_a_person(
+    battlefield: Field, load: Load, faults: str | tuple[str, ...]
+) -> None:
     seed = int(os.environ.get("SLUICE_SEED") or random.randrange(10**6))
-    names = campaign.chosen(ASKED, seed) if ASKED else list(SHORT)
+    names = campaign.chosen(faults, seed) if isinstance(faults, str) else list(faults)
     print(f"seed {seed}")
     outcomes = []
     there = battlefield
     try:
         with field.sender(
-            there.cluster, there.job.namespace, f"{NAME}-in", rate=RATE, node=there.home
+            there.cluster, there.job.namespace, f"{there.job.name}-in", rate=RATE, node=there.home
         ):
             for outcome in campaign.run(battlefield, names, seed):
                 outcomes.append(outcome)
@@ -107,7 +120,7 @@ def test_no_fault_costs_a_record_or_needs_a_person(battlefield: Field, load: Loa
 
 def _write(outcomes: list[campaign.Outcome], account: Json, seed: int, *, asked: int) -> None:
     written = Result(
-        name="faults",
+        name=NAME,
         title="Faults, and how the job came back",
         method="One job with numbered records on the local cluster, and one fault after the other at random moments, "
         "each kind once before any comes again. A job is healthy when it is Ready and has committed a batch since the "

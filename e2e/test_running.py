@@ -94,6 +94,7 @@ def _scale(job: Job, wanted: int) -> None:
     assert scaled["status"]["incarnation"] == 1
 
 
+@pytest.mark.thorough
 def test_executors_get_other_cpu_without_a_restart(job: Job) -> None:
     job.wait_until_ready()
     before = _executor(job)
@@ -120,6 +121,7 @@ def _executor(job: Job) -> Json:
     return pod
 
 
+@pytest.mark.thorough
 def test_a_job_of_files_that_resumes_with_no_new_one_runs(
     cluster: Cluster, namespace: str, operator: str
 ) -> None:
@@ -193,6 +195,7 @@ def test_a_changed_setting_restarts_from_the_last_batch_as_another_account(
     assert found["right"], found
 
 
+@pytest.mark.thorough
 def test_another_image_and_a_restart_by_hand_go_on_from_the_last_batch(
     job: Job, load: Load
 ) -> None:
@@ -226,6 +229,7 @@ def _driver(job: Job) -> Json:
     return driver
 
 
+@pytest.mark.thorough
 def test_a_setting_that_the_checkpoint_pins_is_refused_and_the_job_goes_on(
     job: Job, load: Load
 ) -> None:

@@ -8,7 +8,7 @@ from e2e.support.jobs import Job
 from e2e.support.load import Load
 from e2e.support.programs import running_program
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.thorough]
 
 RATE = 50
 
