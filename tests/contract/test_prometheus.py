@@ -137,7 +137,15 @@ async def test_a_history_has_gaps_where_a_part_is_missing() -> None:
     assert [value for _, value in found[0].samples] == [7]
 
 
-@pytest.mark.parametrize("told", [{"warnings": []}, {"warnings": None}, {"infos": ["slow"]}])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"warnings": []},
+        {"warnings": None},
+        {"infos": ["slow"]},
+        {"warnings": ["PromQL info: metric might not be a counter, name does not end in _total"]},
+    ],
+)
 async def test_an_answer_without_a_warning_is_whole(told: dict[str, Any]) -> None:
     with serving(body({**PART, "warnings": None, **told})) as (endpoint, _):
         assert len(await now(endpoint)) == 1

@@ -29,6 +29,9 @@ from sluice.ports import Labelled
 _TROUBLE = (requests.RequestException, PrometheusApiClientException, OSError)
 _STRANGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
+_OF_THE_QUESTION = "PromQL "
+"""How Prometheus begins what it notes of an expression, such as that a metric might be no counter."""
+
 _LOGIN = re.compile(r"//[^/]*@")
 """Of an address, before its host."""
 
@@ -140,11 +143,13 @@ def _refuse_part(answer: requests.Response, **_: Any) -> None:
     """Raise RequestException for an answer with warnings, which lacks something.
 
     A server that asks others, such as Thanos, goes on without those that are away, and one that has found too many
-    series tells as many as we take. What is summed up of a part would pass for that of the whole.
+    series tells as many as we take. What is summed up of a part would pass for that of the whole. Where a server notes
+    among these what it thinks of the question, nothing is missing.
     """
     if answer.ok and b'"warnings"' in answer.content:
         for told in answer.json().get("warnings") or ():
-            raise requests.RequestException(f"a part of the answer is missing: {told}")
+            if not str(told).startswith(_OF_THE_QUESTION):
+                raise requests.RequestException(f"a part of the answer is missing: {told}")
 
 
 def _login(folder: Path) -> AuthBase:
