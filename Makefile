@@ -69,7 +69,7 @@ unit: java install ## Tests that need no cluster
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: spark-versions
-spark-versions: java install ## The agent's tests with the other releases of PySpark that jobs may have: a quarter of an hour
+spark-versions: java install ## The agent's tests with the other releases of PySpark that jobs may have: half an hour
 	@for pins in requirements/pyspark-*.txt; do \
 	  folder=$(CURDIR)/build/$$(basename $$pins .txt); \
 	  $(UV) pip install -q --python $(BIN)/python --target $$folder --no-deps --require-hashes -r $$pins || exit 1; \

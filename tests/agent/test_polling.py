@@ -406,11 +406,16 @@ def test_the_layout_is_read_from_what_the_query_took_from_its_offset_log(
         "spark.sql.shuffle.partitions": "3",
         "spark.sql.streaming.stateStore.providerClass": provider,
     }
-    chain = Mock(spec=["streamingQuery"])
-    context = chain.streamingQuery.return_value.getLatestExecutionContext.return_value
-    context.offsetSeqMetadata.return_value = Text(json.dumps({"batchWatermarkMs": 0, "conf": conf}))
+    metadata = Text(json.dumps({"batchWatermarkMs": 0, "conf": conf}))
+    of_spark_3 = Mock(spec=["offsetSeqMetadata"])
+    of_spark_3.offsetSeqMetadata.return_value = metadata
+    of_spark_4 = Mock(spec=["getLatestExecutionContext"])
+    of_spark_4.getLatestExecutionContext.return_value = of_spark_3
 
-    assert reading.state_layout(chain) == StateLayout(3, told)
+    for running in (of_spark_3, of_spark_4):
+        query = Mock(spec=["streamingQuery"])
+        query.streamingQuery.return_value = running
+        assert reading.state_layout(query) == StateLayout(3, told)
     assert reading.state_layout(JavaQuery()) is None
 
 

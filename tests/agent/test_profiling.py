@@ -135,14 +135,18 @@ def test_a_program_does_not_begin_with_a_pyspark_that_lacks_a_patched_name(
     assert "use PySpark 4.2" in word["message"]
 
 
-def test_a_program_does_not_begin_with_a_pyspark_whose_statements_get_past_the_stand_ins(
-    pyz: Path, tmp_path: Path, log: Path, other_pyspark: Path
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [("4.0.10", "lets statements within statements past"), ("3.4.4", "is older than those")],
+)
+def test_a_program_does_not_begin_with_a_pyspark_that_is_known_not_to_be_safe_or_not_known(
+    pyz: Path, tmp_path: Path, log: Path, other_pyspark: Path, version: str, says: str
 ) -> None:
-    (other_pyspark / "pyspark/version.py").write_text("__version__ = '4.0.10'")
+    (other_pyspark / "pyspark/version.py").write_text(f"__version__ = '{version}'")
     ended = profiled(pyz, tmp_path, "print('ran')", log, PYTHONPATH=str(other_pyspark))
 
     assert (ended.stdout, ended.exit_code) == ("", EXIT_CODE)
-    assert "(version 4.0.10) lets statements" in json.loads(log.read_text())["message"]
+    assert f"(version {version}) {says}" in json.loads(log.read_text())["message"]
 
 
 def test_a_pyspark_that_the_program_finds_itself_is_refused_at_its_import(

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -16,6 +17,9 @@ from tests.agent.running import Running, plainly, running, under_agent
 from tests.agent.streaming import SESSION, all_committed, queries, write
 
 pytestmark = pytest.mark.spark
+
+RAISED = "USER_RAISED_EXCEPTION" if pyspark.__version__ >= "4" else "java.lang.RuntimeException"
+"""What Spark calls the error of an assertion in a query."""
 
 LOOPING = (
     SESSION
@@ -145,7 +149,7 @@ def test_queries_are_seen_however_started_and_sigterm_ends_a_looping_main(
     assert state["executors"]["cpu"] is None
     assert state["executors"]["work"] == []
     failing = queries(state)["failing"]
-    assert (failing["active"], failing["error"]["class"]) == (False, "USER_RAISED_EXCEPTION")
+    assert (failing["active"], failing["error"]["class"]) == (False, RAISED)
     assert "too big" in failing["error"]["message"]
     assert len(state["queries"]) == 4
     # The source gives ten rows each second, whatever the machine; samples are taken at whole offsets.

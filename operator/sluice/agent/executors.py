@@ -1,8 +1,8 @@
 """Add and remove executors of the running application, without restarting anything.
 
-The calls are internal to Spark and were tried on Kubernetes with 4.2 and 4.1: the target is absolute and sticks, lost
-executors are replaced up to it. Removing has two steps: executors are retired, which leaves them what they work on,
-and ended later; `leaving` says when.
+The calls are internal to Spark and were tried on Kubernetes with 4.2, 4.1 and 3.5: the target is absolute and sticks,
+lost executors are replaced up to it. Removing has two steps: executors are retired, which leaves them what they work
+on, and ended later; `leaving` says when.
 """
 
 from __future__ import annotations

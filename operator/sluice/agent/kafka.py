@@ -3,7 +3,7 @@
 The answer comes from an admin client of our own, made by Spark's reader of offsets with the options of the
 user's source, so that SASL, SSL and delegation tokens are honoured. It joins no consumer group, reads no
 record, and shares nothing with the query but the process. The names are internal to Spark's connector and
-were tried with 4.2 and 4.1; with one that lacks them, opening fails and the caller goes without.
+were tried with 4.2, 4.1 and 3.5; with one that lacks them, opening fails and the caller goes without.
 """
 
 from __future__ import annotations

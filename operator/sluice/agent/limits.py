@@ -2,7 +2,7 @@
 
 Nothing is stopped for it. To stop the query and start it again on its checkpoint was tried first: it cuts the batch
 under way, which is then delivered again, and the program's awaitTermination returns. Instead the two values are
-replaced that Spark looks at before each batch. They are internal to Spark and were tried with 4.2; where one is
+replaced that Spark looks at before each batch. They are internal to Spark and were tried with 3.5 to 4.3; where one is
 missing or of another kind nothing is changed, and the caller is told, who may restart the driver instead. A new run
 of the query has the program's own values again.
 """

@@ -103,13 +103,20 @@ def state_layout(query: Any) -> StateLayout | None:
     The session does not tell: it keeps what the program asked for. None where this Spark has other names.
     """
     try:
-        metadata = query.streamingQuery().getLatestExecutionContext().offsetSeqMetadata().json()
-        settings = json.loads(metadata)["conf"]
+        settings = json.loads(_batch_of(query.streamingQuery()).offsetSeqMetadata().json())["conf"]
         provider = settings[_STATE_PROVIDER].rpartition(".")[2]
         partitions = int(settings[_STATE_PARTITIONS])
     except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
         return None
     return StateLayout(partitions, _PROVIDERS.get(provider, provider))
+
+
+def _batch_of(running: Any) -> Any:
+    """Return what has the settings of the last batch: until Spark 4 that was the running query itself."""
+    try:
+        return running.getLatestExecutionContext()
+    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+        return running
 
 
 def trigger_of(query: Any) -> Trigger:

@@ -1,8 +1,8 @@
 """Put the stand-ins of a profile between the program and pyspark, before the program can have a session.
 
 Other than the hooks of `hooks`, none of these may be missing: a PySpark without one of the names ends the program. They
-were tried with 4.1 to 4.3; in 4.0 a statement within EXECUTE IMMEDIATE gets past them. What goes past pyspark's classes
-and Delta Lake's is out of reach: RDDs, objects of Java, clients of the program.
+were tried with 3.5 and 4.1 to 4.3; in 4.0 a statement within EXECUTE IMMEDIATE gets past them. What goes past pyspark's
+classes and Delta Lake's is out of reach: RDDs, objects of Java, clients of the program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from sluice.agent.sources import StreamReader
 from sluice.agent.standins import BATCH_WRITER, CATALOG, DELTA, Methods, StandIn
 
 _PYSPARK = "pyspark"
-_OLDEST = (4, 1)
+_OLDEST, _LEAKY = (3, 5), (4, 0)
+_SINCE_4 = frozenset({"pyspark.sql.merge", "pyspark.sql.classic.dataframe"})
 _DEFAULT_FORMAT = "spark.sql.sources.default"
 
 
@@ -50,6 +51,8 @@ def patches(
         "pyspark.sql.streaming.readwriter": _Streams(profile, on_start),
         "pyspark.sql.readwriter": functools.partial(_patch_batches, dropped),
         "pyspark.sql.merge": functools.partial(_patch_merge, dropped),
+        # In Spark 3 this one is the class of all rows, later the parent of those that are none of Connect's.
+        "pyspark.sql.dataframe": functools.partial(_patch_rows, dropped),
         "pyspark.sql.classic.dataframe": functools.partial(_patch_rows, dropped),
         "pyspark.sql.session": functools.partial(_patch_session, dropped),
         "pyspark.sql.catalog": functools.partial(_patch_catalog, dropped),
@@ -72,7 +75,10 @@ def _import_all(names: tuple[str, ...], patched: set[str], _: types.ModuleType) 
     """Let all patches be made with pyspark's first import, and none be missing afterwards."""
     numbers = tuple(int(number) for number in re.findall(r"\d+", _version())[:2])
     if numbers < _OLDEST:
+        _miss("is older than those that were tried")
+    if numbers == _LEAKY:
         _miss("lets statements within statements past the stand-ins")
+    names = tuple(name for name in names if numbers >= (4,) or name not in _SINCE_4)
     for name in names:
         try:
             importlib.import_module(name)

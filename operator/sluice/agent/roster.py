@@ -43,7 +43,8 @@ class Roster:
             functions.of_instance(_SUMMARY, "completedTasks", "int").andThen(text),
         )
         self._columns = _all_of(jvm, functions.concatenation(), columns)
-        self._as_java = jvm.scala.jdk.javaapi.CollectionConverters.asJava
+        # Deprecated since Scala 2.13; what replaces it is not in the Scala of Spark 3.
+        self._as_java = jvm.scala.collection.JavaConverters.seqAsJavaList
         self._store = context._jsc.sc().statusStore()
 
     def entries(self) -> list[Entry]:

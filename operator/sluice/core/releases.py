@@ -3,7 +3,7 @@
 The agent asks Spark for more than its public interface tells, so others may work, in part or not at all.
 """
 
-TRIED = ("4.1", "4.2")
+TRIED = ("3.5", "4.1", "4.2")
 
 
 def is_tried(version: str) -> bool:

@@ -151,7 +151,7 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
     where = f"{driver.name} on {driver.node}, incarnation {driver.incarnation}"
     spark = seen.report.spark
     if spark is not None and not releases.is_tried(spark):
-        tried = " and ".join(releases.TRIED)
+        tried = ", ".join(releases.TRIED)
         told = f"{where}, with Spark {spark}: the operator was tried with {tried}, and may not get on with this one."
         return holds(kind, DriverThere.UNTRIED_SPARK, told)
     return holds(kind, DriverThere.RUNNING, f"{where}.")

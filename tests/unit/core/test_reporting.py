@@ -370,7 +370,7 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
     "a release of Spark that was not tried is told, though all goes well": (
         Observed(driver=driver(JOB), report=report(spark="4.10.0")),
         STARTED,
-        *(Condition.DRIVER_RUNNING, Status.TRUE, "UntriedSpark", "with Spark 4.10.0: the operator"),
+        *(Condition.DRIVER_RUNNING, Status.TRUE, "UntriedSpark", "was tried with 3.5, 4.1, 4.2,"),
     ),
     "one that was tried is as ordinary as one that is not known yet": (
         Observed(driver=driver(JOB), report=report(spark="4.1.9")),

@@ -195,7 +195,7 @@ class Application(Model):
     """The PySpark program and how it is started. A change here needs a new driver."""
 
     image: Image = Field(
-        description="Image of the driver and the executors: Python, Java, PySpark 4.2 or 4.1, and the connectors.",
+        description="Image of the driver and the executors: Python, Java, PySpark 4.2, 4.1 or 3.5, and the connectors.",
     )
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
         "IfNotPresent", description="When the image is pulled, as in a pod."
