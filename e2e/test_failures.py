@@ -142,7 +142,8 @@ def test_what_broke_the_program_or_its_executors_is_told(
         def told(resource: Mapping[str, Any]) -> bool:
             return all(part in _failures(resource).get("message", "") for part in parts)
 
-        failed = job.wait("the cause", told, seconds=120)
+        # Four executors have to be lost in a row, each of which has to start before.
+        failed = job.wait("the cause", told, seconds=240)
         assert "\tat " not in failed["status"]["failures"]["message"], "frames of Java"
 
 

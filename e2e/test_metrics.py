@@ -212,6 +212,7 @@ spark.streams.awaitAnyTermination()
 """
 
 
+@pytest.mark.thorough
 def test_of_each_of_several_queries_it_is_told_how_many_rows_kafka_deleted_unread(
     cluster: Cluster, namespace: str, operator: str, prometheus: Prometheus, load: Load
 ) -> None:
