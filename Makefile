@@ -89,7 +89,7 @@ e2e: install ## All tests on the local cluster, which is brought up for them: th
 	$(BIN)/python -m e2e
 
 .PHONY: e2e-brief
-e2e-brief: install ## Half of them, in which all parts come: kills, deletions, scaling, a profile, bad input, metrics
+e2e-brief: install ## All but the thorough ones: kills, deletions, scaling, a profile, bad input, metrics
 	$(BIN)/python -m e2e --brief
 
 .PHONY: faults

@@ -1,7 +1,7 @@
 """`python -m e2e [--brief | [--] PYTEST ARGUMENTS]`: the end-to-end tests, with all that they need brought up before.
 
 All of them together run in three lanes, each with an operator, a Kafka and namespaces of its own; `--brief` leaves out
-those that are thorough, which take as long as all others.
+those that are thorough.
 Those that harm the cluster itself, or measure what its processors can do, come after, alone.
 A cluster that was up already stays; one that was made for the tests goes with them (SLUICE_KEEP_CLUSTER=1 keeps it).
 What is left of one that a restart of the machine ended is removed first: its pods would start again with it, and take

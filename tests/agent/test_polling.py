@@ -407,12 +407,13 @@ def test_the_layout_is_read_from_what_the_query_took_from_its_offset_log(
         "spark.sql.streaming.stateStore.providerClass": provider,
     }
     metadata = Text(json.dumps({"batchWatermarkMs": 0, "conf": conf}))
-    of_spark_3 = Mock(spec=["offsetSeqMetadata"])
+    of_spark_3 = Mock(spec=["sparkSession", "offsetSeqMetadata"])
     of_spark_3.offsetSeqMetadata.return_value = metadata
-    of_spark_4 = Mock(spec=["getLatestExecutionContext"])
-    of_spark_4.getLatestExecutionContext.return_value = of_spark_3
+    of_spark_4 = Mock(spec=["sparkSession", "getLatestExecutionContext"])
+    of_spark_4.getLatestExecutionContext.return_value.offsetSeqMetadata.return_value = metadata
 
-    for running in (of_spark_3, of_spark_4):
+    for running, version in ((of_spark_3, "3.5.9"), (of_spark_4, "4.2.0")):
+        running.sparkSession.return_value.version.return_value = version
         query = Mock(spec=["streamingQuery"])
         query.streamingQuery.return_value = running
         assert reading.state_layout(query) == StateLayout(3, told)

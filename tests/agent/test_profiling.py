@@ -139,7 +139,7 @@ def test_a_program_does_not_begin_with_a_pyspark_that_lacks_a_patched_name(
     ("version", "says"),
     [("4.0.10", "lets statements within statements past"), ("3.4.4", "is older than those")],
 )
-def test_a_program_does_not_begin_with_a_pyspark_that_is_known_not_to_be_safe_or_not_known(
+def test_a_program_does_not_begin_with_a_pyspark_that_is_too_old_or_lets_statements_past(
     pyz: Path, tmp_path: Path, log: Path, other_pyspark: Path, version: str, says: str
 ) -> None:
     (other_pyspark / "pyspark/version.py").write_text(f"__version__ = '{version}'")

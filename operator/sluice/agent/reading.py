@@ -113,10 +113,8 @@ def state_layout(query: Any) -> StateLayout | None:
 
 def _batch_of(running: Any) -> Any:
     """Return what has the settings of the last batch: until Spark 4 that was the running query itself."""
-    try:
-        return running.getLatestExecutionContext()
-    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
-        return running
+    is_of_spark_3 = str(running.sparkSession().version()).startswith("3.")
+    return running if is_of_spark_3 else running.getLatestExecutionContext()
 
 
 def trigger_of(query: Any) -> Trigger:

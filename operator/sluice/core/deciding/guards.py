@@ -148,9 +148,9 @@ def guarded(situation: Situation, settings: Settings, asked: Decision) -> int | 
             return answer
         wish = answer
     wish = situation.bounds.clipped(wish)
-    return (
-        wish if wish == situation.executors else _permitted(situation, settings, asked.wanted, wish)
-    )
+    if wish == situation.executors:
+        return wish
+    return _permitted(situation, settings, asked.wanted, wish)
 
 
 def _permitted(situation: Situation, settings: Settings, wanted: int, wish: int) -> int | Veto:

@@ -276,9 +276,8 @@ class Sluice:
             return _decision(case, choice, rescale, wanted, current, reason)
         if wanted >= current:
             enough = choice.shortfall is None or wanted > current
-            reason = f"{format_executors(current)} will do"
-            if not enough:
-                reason = f"{_stay(current)}, {choice.verdict(choice.chosen)}"
+            lacking = f"{_stay(current)}, {choice.verdict(choice.chosen)}"
+            reason = f"{format_executors(current)} will do" if enough else lacking
             return _decision(case, choice, rescale, wanted, current, reason)
         executors = min(current, largest_wish(case.situation, wanted, self.stabilisation))
         obstacle = self._obstacle(case, choice, rescale, executors)
