@@ -64,8 +64,15 @@ java:
 	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])' || \
 	  { echo "Java 17 or newer is needed, by tests that start Spark: put it on the PATH, or set JAVA_HOME" >&2; exit 1; }
 
+# What only makes the tests' Sparks start sooner may be missing.
+CLASSES := build/spark-$(shell sed -n 's/^pyspark==\([^ ]*\).*/\1/p' requirements/dev.txt).jsa
+$(CLASSES): $(VENV)/.installed $(wildcard tests/support/java/*.py tests/support/java/bin/*) | java
+	@echo "Archiving the classes of Spark, for the tests that start it ..."
+	@mkdir -p build
+	-@$(BIN)/python -m tests.support.java > build/classes.log 2>&1 || { cat build/classes.log; exit 1; }
+
 .PHONY: unit
-unit: java install ## Tests that need no cluster
+unit: java install $(CLASSES) ## Tests that need no cluster
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: spark-versions
@@ -74,6 +81,7 @@ spark-versions: java install ## The agent's tests with the other releases of PyS
 	  folder=$(CURDIR)/build/$$(basename $$pins .txt); \
 	  $(UV) pip install -q --python $(BIN)/python --target $$folder --no-deps --require-hashes -r $$pins || exit 1; \
 	  PYTHONPATH=$$folder $(BIN)/python -c 'import pyspark; print("--- PySpark", pyspark.__version__)'; \
+	  PYTHONPATH=$$folder $(BIN)/python -m tests.support.java; \
 	  PYTHONPATH=$$folder $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/agent || exit 1; \
 	done
 

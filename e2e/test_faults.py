@@ -32,12 +32,12 @@ ASKED = os.environ.get("SLUICE_FAULTS", "")
 """How many faults, or which; with a disk and a clock of the job's own, which the short campaigns do not need."""
 
 HARDEST = (
-    "API server away for less than the Lease",
-    "driver deleted by force",
     "driver frozen for longer than its Lease",
     "operator and driver killed",
 )
 OTHERS = (
+    "API server away for less than the Lease",
+    "driver deleted by force",
     "driver frozen for less than its Lease",
     "Kafka frozen",
     "etcd away",

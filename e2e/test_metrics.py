@@ -87,6 +87,7 @@ def test_the_arrival_rate_is_the_generators(watched: Job, prometheus: Prometheus
     wait_for(f"an arrival rate within 2 % of {RATE}", close, seconds=180, every=5)
 
 
+@pytest.mark.thorough
 def test_percentiles_agree_with_the_records_own_times(
     cluster: Cluster, namespace: str, prometheus: Prometheus, operator: str, load: Load
 ) -> None:
@@ -170,6 +171,7 @@ query.awaitTermination()
 """
 
 
+@pytest.mark.thorough
 def test_of_a_hung_query_it_is_told_that_it_makes_no_progress_and_exactly_what_waits(
     cluster: Cluster, namespace: str, operator: str, prometheus: Prometheus, load: Load
 ) -> None:

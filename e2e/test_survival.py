@@ -12,7 +12,7 @@ from e2e.support.load import Load
 OPERATOR_KILLS = 20
 DRIVER_KILLS = 5
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.thorough]
 
 
 def test_twenty_killed_operators_do_not_touch_the_driver(

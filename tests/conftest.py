@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support import java
+
 # The machine may be busy: how long a case takes is no rule of any test.
 settings.register_profile("patient", settings.default, deadline=None)
 settings.load_profile("patient")
@@ -55,6 +57,8 @@ def _spark_keeps_to_its_places(places: Places) -> Iterator[None]:
         patch.setenv("SPARK_LOCAL_DIRS", str(places.blocks))
         patch.setenv("TMPDIR", str(places.python))
         patch.setattr(tempfile, "tempdir", str(places.python))
+        for name, value in java.mapping().items():
+            patch.setenv(name, value)
         yield
 
 
