@@ -10,6 +10,11 @@ UV = UV_SYSTEM_CERTS="$${UV_SYSTEM_CERTS:-true}" \
   UV_INDEX_URL="$${UV_INDEX_URL:-$$($(BIN)/pip config list | sed -n "s/^[a-z:]*\.index-url='\(.*\)'$$/\1/p" | head -1)}" \
   $(BIN)/uv
 
+# Where the environment keeps Python from writing what it has compiled, each of a thousand processes would compile
+# anew, for seconds. It is written, but not beside the sources.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+
 .PHONY: help
 help: ## What you can do here
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
