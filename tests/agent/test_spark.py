@@ -9,6 +9,9 @@ import pytest
 from sluice.agent import spark
 from sluice.agent.spark import Spark
 
+CONTEXT = SimpleNamespace(_jsc=object(), _jvm=object(), _gateway=None)
+"""The SparkContext that runs."""
+
 
 @dataclass(eq=False)
 class JavaQuery:
@@ -34,8 +37,15 @@ class JavaSession:
     """A session, and all queries that were started in it."""
 
     started: list[JavaQuery] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+    is_stopped: bool = False
+
+    def conf(self) -> Any:
+        assert not self.is_stopped, "LiveListenerBus is stopped"
+        return SimpleNamespace(get=self.settings.get, set=self.settings.__setitem__)
 
     def streams(self) -> Any:
+        assert not self.is_stopped, "LiveListenerBus is stopped"
         return SimpleNamespace(active=lambda: [one for one in self.started if one.isActive()])
 
 
@@ -50,17 +60,17 @@ class Counter:
 
 
 class Session:
-    """A session of Python's."""
+    """A session of Python's, of the context that runs unless another is said."""
 
-    def __init__(self, java: JavaSession) -> None:
+    def __init__(self, java: JavaSession, context: object = CONTEXT) -> None:
         self._jsparkSession = java
+        self.sparkContext = context
 
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Spark:
-    context = SimpleNamespace(_jsc=object(), _jvm=object(), _gateway=None)
     monkeypatch.setattr(spark, "Counter", Counter)
-    monkeypatch.setattr(spark, "_active_context", lambda: context)
+    monkeypatch.setattr(spark, "_active_context", lambda: CONTEXT)
     return Spark()
 
 
@@ -86,3 +96,17 @@ def test_the_queries_of_all_sessions_are_counted(known: Spark) -> None:
     assert not known.learn_queries(), "none was known"
     assert known.learn_queries()
     assert {query.run_id for query in known.queries()} == {"one", "two"}
+
+
+def test_a_session_that_the_program_has_stopped_is_not_asked_when_it_goes_on_with_another(
+    known: Spark,
+) -> None:
+    stopped = Session(JavaSession(is_stopped=True), context=SimpleNamespace(_jsc=None))
+    present = Session(JavaSession([JavaQuery("one")]))
+    for session in (stopped, present):
+        known.add_session(session)
+
+    known.limit_stopping(5)
+
+    assert present._jsparkSession.settings == {"spark.sql.streaming.stopTimeout": "5s"}
+    assert known.active_queries() == present._jsparkSession.started

@@ -97,11 +97,10 @@ class Spark:
 
     def learn_queries(self) -> bool:
         """Learn of queries that were started past pyspark's writer; tell whether all known ones run."""
-        with self._lock:
-            sessions, known = list(self._sessions), len(self._queries)
         context = self.context()
         if context is None:
             return False
+        sessions, known = self._sessions_of(context), len(self._queries)
         if self._counter is None or self._counter[0] is not context:
             self._counter = (context, Counter(context._jvm))
         # Two objects of Python may stand for one of Java, whose queries would be counted twice.
@@ -156,12 +155,18 @@ class Spark:
 
     def limit_stopping(self, seconds: int) -> None:
         """Let a query's stop fail after a time, where the program set none; Spark waits for ever."""
-        with self._lock:
-            sessions = list(self._sessions)
-        for session in sessions if self.context() is not None else ():
+        context = self.context()
+        for session in self._sessions_of(context) if context is not None else ():
             conf = session._jsparkSession.conf()
             if conf.get(_STOP_TIMEOUT, "0") == "0":
                 conf.set(_STOP_TIMEOUT, f"{seconds}s")
+
+    def _sessions_of(self, context: Any) -> list[Any]:
+        """Return the sessions of a context. One that was stopped has none that can be asked: Java fails to make the
+        state of a session that never needed it.
+        """
+        with self._lock:
+            return [session for session in self._sessions if session.sparkContext is context]
 
     def active_queries(self) -> list[Any]:
         """Return the queries that still run, in the order in which they were started."""
