@@ -60,6 +60,21 @@ def test_last_words_fit_into_what_the_kubelet_keeps(tmp_path: Path) -> None:
     assert len((tmp_path / "log").read_bytes()) <= 4096
 
 
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("import json; raise ValueError(json.loads('\"cut off \\\\ud83d\"'))", "cut off ?"),
+        ("import sys; sys.exit('no file \\udce9')", "no file ?"),
+    ],
+)
+def test_last_words_with_half_a_character_are_left_as_any(
+    tmp_path: Path, program: str, told: str
+) -> None:
+    words = last_words(tmp_path, program)
+    assert words is not None
+    assert told in words["message"]
+
+
 def test_a_failed_query_is_told_without_its_plan(tmp_path: Path) -> None:
     told = "[STREAM_FAILED] no broker\\\\n=== Streaming Query ===\\\\nLogical Plan: ..."
     words = last_words(tmp_path, f"raise RuntimeError('{told}')".replace("\\\\", "\\"))

@@ -36,7 +36,8 @@ def write(kind: str, message: str) -> None:
         return
     word = {"class": kind, "message": message[:_LIMIT]}
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        # Names of files and texts of JSON may hold halves of characters, which no encoding takes.
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
             json.dump(word, file, ensure_ascii=False)
     except OSError:
         return
