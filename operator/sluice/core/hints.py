@@ -235,7 +235,7 @@ def _of_memory(job: StreamJob) -> tuple[Known, ...]:
 
 def _of_pods(job: StreamJob) -> tuple[Known, ...]:
     """What keeps any pod from starting."""
-    image = job.application.image
+    image, claim = job.application.image, job.checkpoint.claim
     return (
         (
             ("ErrImagePull", "ImagePullBackOff", "InvalidImageName"),
@@ -248,9 +248,14 @@ def _of_pods(job: StreamJob) -> tuple[Known, ...]:
             "the memory and cpuRequest of spec.application.",
         ),
         (
+            (f'persistentvolumeclaim "{claim}"', f'persistentvolumeclaims "{claim}"'),
+            f"spec.checkpoint.claim: {claim!r} must exist in the namespace {job.key.namespace!r} and be bound; create "
+            "it.",
+        ),
+        (
             ("persistentvolumeclaim",),
-            f"spec.checkpoint.claim: {job.checkpoint.claim!r} must exist in the namespace "
-            f"{job.key.namespace!r} and be bound; create it.",
+            "spec.application: the claim that its pod template mounts must exist in the namespace "
+            f"{job.key.namespace!r} and be bound; create it, or correct its name.",
         ),
         (
             ("CreateContainerConfigError",),

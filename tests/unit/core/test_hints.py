@@ -99,6 +99,18 @@ def test_a_known_failure_is_told_with_the_field_the_value_and_the_remedy(
         assert part in advice
 
 
+@pytest.mark.parametrize(
+    "checkpoint", [{"claim": "checkpoints"}, {"uri": "s3a://lake/checkpoints"}], ids=str
+)
+def test_a_claim_of_the_pod_template_that_is_missing_is_not_taken_for_the_checkpoints(
+    checkpoint: dict[str, str],
+) -> None:
+    told = '0/3 nodes are available: persistentvolumeclaim "models" not found.'
+    advice = remedy(job(checkpoint=checkpoint), told)
+    assert "spec.checkpoint" not in advice
+    assert "pod template" in advice
+
+
 def test_a_program_that_misses_its_sources_is_told_what_declares_them() -> None:
     told = "exit code 1: KeyError: 'SLUICE_KAFKA_TOPICS' (/opt/main.py, line 5)"
     assert remedy(job(sources=[]), told).endswith(
