@@ -224,6 +224,9 @@ def _progress_without_query(job: StreamJob, report: AgentReport) -> Claim:
         text = f"The driver waits for the Lease of its checkpoint: the one before may still live, for {most} at most."
         return unknown(Condition.PROGRESSING, "WaitingForLease", text)
     text = "The program has not started a query yet."
+    if report.queries:
+        last = report.queries[-1].name
+        text = f"No query runs: {last!r} has ended without an error, and the program has started no other since."
     return unknown(Condition.PROGRESSING, "NoQuery", text)
 
 

@@ -226,6 +226,11 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
         STARTED,
         *(Condition.PROGRESSING, Status.UNKNOWN, "NoQuery", "has not started a query"),
     ),
+    "a program between two runs of its query is not said to have started none": (
+        Observed(driver=driver(JOB), report=report(query(name="hourly", active=False))),
+        STARTED,
+        *(Condition.PROGRESSING, Status.UNKNOWN, "NoQuery", "No query runs: 'hourly' has ended"),
+    ),
     "a driver that waits until the one before is surely dead is told to": (
         Observed(driver=driver(JOB), report=replace(report(), phase="waiting", queries=())),
         STARTED,
