@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pyspark.java_gateway import launch_gateway
 
 from sluice.agent import kafka
 
+SOURCE = "KafkaV2[Subscribe[orders]]"
 ORDERS = {"bootstrap.servers": "kafka:9092", "sasl.jaas.config": "password='secret'"}
 
 
@@ -51,6 +53,16 @@ def reader(jvm: Any, strategy: Any, told: dict[str, str]) -> Reader:
     return Reader(strategy, kafka.parameters(jvm, users))
 
 
+def query_of(*readers: Reader) -> Any:
+    """A query whose sources have all one name, and these readers."""
+    streams = [
+        SimpleNamespace(toString=lambda: SOURCE, kafkaOffsetReader=lambda reader=reader: reader)
+        for reader in readers
+    ]
+    sources = SimpleNamespace(size=lambda: len(streams), apply=streams.__getitem__)
+    return SimpleNamespace(streamingQuery=lambda: SimpleNamespace(sources=lambda: sources))
+
+
 def subscribe(jvm: Any, topic: str) -> Any:
     """Any object of Java that equals those with the same topic."""
     return jvm.java.util.Optional.of(topic)
@@ -81,3 +93,16 @@ def test_a_strategy_without_an_equality_is_like_no_other(jvm: Any) -> None:
 
     assert not kafka.is_same(one, other)
     assert kafka.is_same(one, one)
+
+
+def test_a_query_that_reads_a_topic_twice_asks_for_it_once() -> None:
+    one, other = (Reader(None, {**ORDERS, "group.id": group}) for group in "ab")
+
+    assert kafka.users_reader(query_of(one, other), SOURCE) is one
+
+
+def test_a_query_that_reads_topics_of_one_name_from_two_clusters_asks_neither_for_both() -> None:
+    one, other = (Reader(None, {**ORDERS, "bootstrap.servers": at}) for at in ("old:1", "new:1"))
+
+    with pytest.raises(LookupError, match="from several clusters"):
+        kafka.users_reader(query_of(one, other), SOURCE)

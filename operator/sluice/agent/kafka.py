@@ -27,6 +27,8 @@ _OUR_PARAMETERS = {
     "reconnect.backoff.max.ms": "10000",
 }
 
+_SERVERS = "bootstrap.servers"
+
 _OF_CONSUMERS = ("group.id", "group.instance.id")
 """An admin client has no use for them, and each query may have its own."""
 
@@ -38,7 +40,7 @@ class OffsetsByTime:
     """
 
     def __init__(self, jvm: Any, query: Any, source: str) -> None:
-        users = _stream(query, source).kafkaOffsetReader()
+        users = users_reader(query, source)
         self._reader = jvm.org.apache.spark.sql.kafka010.KafkaOffsetReaderAdmin(
             _strategy(users), parameters(jvm, users), _one_attempt(jvm), "sluice-agent"
         )
@@ -70,6 +72,22 @@ class OffsetsByTime:
     def close(self) -> None:
         """Close the client."""
         self._reader.close()
+
+
+def users_reader(query: Any, source: str) -> Any:
+    """Return the reader of offsets of a query's source.
+
+    Raises LookupError where there is none, and where several clusters have a topic of that name, as while a job moves
+    from one to the other: the answers of one would be taken for those of both.
+    """
+    sources = query.streamingQuery().sources()
+    streams = (sources.apply(index) for index in range(sources.size()))
+    found = [stream.kafkaOffsetReader() for stream in streams if stream.toString() == source]
+    if not found:
+        raise LookupError(f"the query has no source {source!r}")
+    if len({reader.driverKafkaParams().get(_SERVERS) for reader in found}) > 1:
+        raise LookupError(f"the query reads {source} from several clusters")
+    return found[0]
 
 
 def parameters(jvm: Any, users: Any) -> Any:
@@ -114,15 +132,6 @@ def _beginnings(functions: Functions) -> Any:
 
 def _text(functions: Functions) -> Any:
     return functions.method(_OFFSETS, "json", "java.lang.String")
-
-
-def _stream(query: Any, source: str) -> Any:
-    sources = query.streamingQuery().sources()
-    for index in range(sources.size()):
-        stream = sources.apply(index)
-        if stream.toString() == source:
-            return stream
-    raise LookupError(f"the query has no source {source!r}")
 
 
 def _strategy(reader: Any) -> Any:
