@@ -11,7 +11,7 @@ from sluice.core.deciding.situation import Mode
 from sluice.core.drilling.records import Drills
 from sluice.core.forecasting.calendar import Event
 from sluice.core.objectives.budget import Objective
-from sluice.core.quantities import Bytes, Millicores, mebibytes
+from sluice.core.quantities import MEBIBYTE, Bytes, Millicores, mebibytes, spark_bytes
 from sluice.core.windows import Window
 
 CHECKPOINT_MOUNT = "/checkpoint"
@@ -72,6 +72,16 @@ class Application:
     stop_deadline: timedelta = timedelta(seconds=30)
     driver: PodShape
     executor: PodShape
+
+    @property
+    def executor_mebibytes(self) -> int:
+        """What the container of an executor requests, and may use at most: its heap, its overhead, and memory that
+        Spark's own settings ask for beside them.
+        """
+        conf = self.spark_conf
+        is_asked = conf.get("spark.memory.offHeap.enabled", "").strip().lower() == "true"
+        beside = spark_bytes(conf.get("spark.memory.offHeap.size", "0")) if is_asked else Bytes(0)
+        return self.executor.container_mebibytes + beside // MEBIBYTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

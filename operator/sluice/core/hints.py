@@ -5,8 +5,8 @@ The texts come from Python, Spark, Kafka and Kubernetes and may change there; th
 
 from collections.abc import Iterable
 
-from sluice.core.application import PodShape, StreamJob
-from sluice.core.quantities import format_cpu, mebibytes
+from sluice.core.application import StreamJob
+from sluice.core.quantities import Millicores, format_cpu, mebibytes
 
 APPLY_CRDS = "kubectl apply --server-side --force-conflicts -f crds/"
 """What brings the definitions of our kinds up to this operator: Helm never upgrades them."""
@@ -20,14 +20,16 @@ Known = tuple[tuple[str, ...], str]
 
 def remedy(job: StreamJob, told: str) -> str:
     """A sentence to add to an error, beginning with a space; empty if nothing is known about it."""
-    room = _room(job.application.driver, "spec.application.driver")
+    shape = job.application.driver
+    room = _room(shape.container_mebibytes, shape.cpu_request, "spec.application.driver")
     init = _init("spec.application.driver")
     return _advice((init, *_of_checkpoints(job), *_of_program(job), *_of_pods(job), room), told)
 
 
 def executor_remedy(job: StreamJob, told: str) -> str:
     """The same for what keeps an executor from starting, or has ended it."""
-    room = _room(job.application.executor, "spec.executors.memory and spec.application.executor")
+    application, field = job.application, "spec.executors.memory and spec.application.executor"
+    room = _room(application.executor_mebibytes, application.executor.cpu_request, field)
     init = _init("spec.application.executor")
     return _advice((init, *_of_memory(job), *_of_pods(job), room), told)
 
@@ -61,8 +63,8 @@ def _init(pod: str) -> Known:
     return (INIT_CONTAINER,), f"{pod}.template: mend it in the initContainers there."
 
 
-def _room(shape: PodShape, field: str) -> Known:
-    needed = f"{shape.container_mebibytes} MiB of memory with its overhead and {format_cpu(shape.cpu_request)} CPU"
+def _room(memory: int, cpu: Millicores, field: str) -> Known:
+    needed = f"{memory} MiB of memory with its overhead and {format_cpu(cpu)} CPU"
     advice = f"{field}: no node has {needed} free; lower memory or cpuRequest, or add a node."
     return ("Insufficient memory", "Insufficient cpu"), advice
 

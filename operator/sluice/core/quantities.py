@@ -76,6 +76,14 @@ def memory(text: str) -> Bytes:
     return Bytes(int(text[:-2]) * _BYTES[text[-2:]])
 
 
+def spark_bytes(text: str) -> Bytes:
+    """Read an amount of memory as Spark does, where it has no unit in bytes: "2g", "512mb"; what is none is 0."""
+    found = re.fullmatch(r"([0-9]+)(?:([kmgtp])b?|b)?", text.strip().lower())
+    if found is None:
+        return Bytes(0)
+    return Bytes(int(found[1]) * 1024 ** (" kmgtp".index(found[2]) if found[2] else 0))
+
+
 def mebibytes(amount: Bytes) -> int:
     """The amount in whole MiB, rounded up."""
     return -(-amount // MEBIBYTE)

@@ -87,7 +87,7 @@ def executor_template(job: StreamJob, incarnation: int) -> Json:
 def executor_pod(job: StreamJob, incarnation: int) -> Json:
     """An executor as Spark makes it of that template, as far as the API server's admission asks."""
     shape, template = job.application.executor, executor_template(job, incarnation)
-    memory = f"{shape.container_mebibytes}Mi"
+    memory = f"{job.application.executor_mebibytes}Mi"
     requests, limits = {"cpu": format_cpu(shape.cpu_request), "memory": memory}, {"memory": memory}
     if shape.cpu_limit is not None:
         limits["cpu"] = format_cpu(shape.cpu_limit)

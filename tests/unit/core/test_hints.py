@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.core.hints import executor_remedy, remedy
-from tests.support.jobs import job
+from tests.support.jobs import application, job
 
 KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
 
@@ -134,6 +134,12 @@ def test_what_keeps_executors_from_starting_is_told_with_their_fields(
     assert "spec.application.driver" not in advice
     for part in parts:
         assert part in advice
+
+
+def test_an_executor_without_room_is_told_what_it_needs_with_memory_off_the_heap() -> None:
+    conf = {"spark.memory.offHeap.enabled": "true", "spark.memory.offHeap.size": "2g"}
+    of = job(application=application(sparkConf=conf))
+    assert "3456 MiB" in executor_remedy(of, "Unschedulable: 2 Insufficient memory.")
 
 
 CHECKPOINTS = {

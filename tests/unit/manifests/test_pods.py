@@ -200,6 +200,27 @@ def test_an_executor_asks_for_what_spark_asks_for() -> None:
     assert beside == executor_template(of, 3)["spec"]["containers"][1]
 
 
+@pytest.mark.parametrize(
+    ("conf", "memory"),
+    [
+        ({}, "1408Mi"),
+        ({"enabled": "true", "size": "2g"}, "3456Mi"),
+        ({"enabled": "true", "size": "512MB"}, "1920Mi"),
+        ({"enabled": "true", "size": "1073741824"}, "2432Mi"),
+        ({"enabled": "false", "size": "2g"}, "1408Mi"),
+        ({"size": "2g"}, "1408Mi"),
+    ],
+)
+def test_an_executor_asks_for_the_memory_off_the_heap_that_spark_is_told_to_use(
+    conf: dict[str, str], memory: str
+) -> None:
+    settings = {f"spark.memory.offHeap.{name}": value for name, value in conf.items()}
+    (container,) = executor_pod(job(application=application(sparkConf=settings)), 3)["spec"][
+        "containers"
+    ]
+    assert container["resources"]["limits"]["memory"] == memory
+
+
 def test_without_a_limit_an_executor_may_use_all_cpu_there_is() -> None:
     (container,) = executor_pod(job(), 3)["spec"]["containers"]
     assert "cpu" not in container["resources"]["limits"]
