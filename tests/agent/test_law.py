@@ -125,6 +125,19 @@ def test_a_program_does_the_same_under_the_agent(program: str, pyz: Path, tmp_pa
     assert under_agent(pyz, command, tmp_path) == plainly(command, tmp_path)
 
 
+def test_a_program_that_calls_itself_for_ever_is_reported_without_the_agents_frames(
+    pyz: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "main.py").write_text("def f(): f()\nf()")
+
+    outcome = under_agent(pyz, ["main.py"], tmp_path)
+
+    assert outcome.exit_code == 1
+    assert "agent.pyz" not in outcome.stderr
+    assert "another exception" not in outcome.stderr
+    assert outcome.stderr.splitlines()[-1].startswith("RecursionError: maximum recursion depth")
+
+
 def test_a_missing_program_is_reported_as_python_does(pyz: Path, tmp_path: Path) -> None:
     plain = plainly(["none.py"], tmp_path)
 

@@ -92,13 +92,21 @@ def _drop_agent_frames(error: BaseException) -> None:
 
 
 def _without_agent(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    if traceback is None:
-        return None
-    traceback.tb_next = _without_agent(traceback.tb_next)
-    code = traceback.tb_frame.f_code
-    mine = os.path.dirname(code.co_filename) == _AGENT_FOLDER
+    # In a loop: a program that calls itself for ever has as many frames as Python lets anybody go down.
+    kept = []
+    while traceback is not None:
+        if not _is_ours(traceback.tb_frame.f_code.co_filename):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    for frame, following in zip(kept, [*kept[1:], None]):  # noqa: B905  # of Python 3.10
+        if frame.tb_next is not following:
+            frame.tb_next = following
+    return kept[0] if kept else None
+
+
+def _is_ours(filename: str) -> bool:
     # runpy runs folders and zip files, and its frames show only there.
-    return traceback.tb_next if mine or code.co_filename == "<frozen runpy>" else traceback
+    return os.path.dirname(filename) == _AGENT_FOLDER or filename == "<frozen runpy>"
 
 
 def _silent(*_exception: object) -> None:
