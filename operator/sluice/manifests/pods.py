@@ -202,10 +202,18 @@ def _sources(job: StreamJob) -> dict[str, str]:
 
 def _with_the_users(ours: dict[str, str], job: StreamJob) -> list[Json]:
     """Our variables and then the user's, which may refer to ours; of two with one name, theirs."""
-    theirs = [dict(variable) for variable in job.application.environment]
+    theirs = [_behind_python_path(dict(one), job) for one in job.application.environment]
     taken = {variable["name"] for variable in theirs}
     kept = [{"name": name, "value": value} for name, value in ours.items() if name not in taken]
     return [*kept, *theirs]
+
+
+def _behind_python_path(variable: Json, job: StreamJob) -> Json:
+    """A variable of the user's; of Python's path, with the declared directories in front of it."""
+    if variable["name"] != "PYTHONPATH" or "valueFrom" in variable:
+        return variable
+    path = [*job.application.python_path, *filter(None, [variable.get("value")])]
+    return {**variable, "value": ":".join(path)}
 
 
 def _spark_auth(job: StreamJob) -> Json:

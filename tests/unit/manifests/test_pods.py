@@ -138,6 +138,22 @@ def test_modules_are_found_by_driver_and_executors() -> None:
         assert values(pod)["PYTHONPATH"] == "/opt/a:/opt/b"
 
 
+@pytest.mark.parametrize(
+    ("theirs", "path"),
+    [
+        ({"value": "/opt/theirs"}, "/opt/a:/opt/theirs"),
+        ({}, "/opt/a"),
+        ({"valueFrom": {"configMapKeyRef": {"name": "paths", "key": "python"}}}, None),
+    ],
+)
+def test_directories_of_modules_are_in_front_of_the_users_own_variable(
+    theirs: dict[str, Any], path: str | None
+) -> None:
+    mine = [{"name": "PYTHONPATH", **theirs}]
+    for pod in both(application=application(pythonPath=["/opt/a"], environment=mine)):
+        assert values(pod).get("PYTHONPATH") == path
+
+
 def test_sources_are_told_without_repeats() -> None:
     kafka = {"bootstrapServers": ["a:1", "b:1"], "topics": ["t"]}
     more = {"bootstrapServers": ["b:1"], "topics": ["u", "t"]}
