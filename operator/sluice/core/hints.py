@@ -99,6 +99,12 @@ def _of_checkpoints(job: StreamJob) -> tuple[Known, ...]:
             f"{place} was left in the middle of a repartitioning; finish that, restore it from a backup, {anew}.",
         ),
         (
+            # The operator gives each query with a name a place; without one, Spark would begin anew each time.
+            ("does not support recovering from checkpoint location",),
+            "A memory sink goes on from a checkpoint in output mode complete only, so it fails with each driver but "
+            "the first: let the program take that mode, or keep its rows by foreachBatch.",
+        ),
+        (
             (
                 "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
                 "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",

@@ -69,6 +69,11 @@ KAFKA = [{"kafka": {"bootstrapServers": ["broker:9092"], "topics": ["clicks"]}}]
             "ExecutorLostFailure ... container state: terminated exit code: 52 termination reason: Error",
             ["spec.executors.memory", "heap of 1024 MiB was full"],
         ),
+        (
+            "AnalysisException: This query does not support recovering from checkpoint location. Delete "
+            "file:/checkpoint/clicks/recent/offsets to start over.",
+            ["memory sink", "complete", "foreachBatch"],
+        ),
         ("ModuleNotFoundError: No module named 'x'", ["pythonPath"]),
         (
             "IllegalArgumentException: Secret keys provided via files is only allowed in Kubernetes mode.",
