@@ -391,6 +391,24 @@ def test_the_layout_of_the_state_is_the_checkpoints(
     }
 
 
+ROWS = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
+
+
+def test_rows_of_a_state_that_are_not_counted_are_not_known(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uncounted = StateLayout(3, "rocksdb", counts_rows=False)
+    monkeypatch.setattr(reading, "state_layout", lambda _: uncounted)
+    operator = {"numRowsTotal": 0, "memoryUsedBytes": 700, "numShufflePartitions": 3}
+    program.starts("run-1", "orders").report(run="run-1", stateOperators=[operator])
+
+    told = program.query()["state"]
+    assert (told["rows"], told["bytes"], told["partitions"]) == (None, 700, 3)
+    text = exposition.render(program.poller.snapshot, program.now)
+    assert "sluice_query_state_rows" not in text
+    assert "sluice_query_state_bytes" in text
+
+
 @pytest.mark.parametrize(
     ("provider", "told"),
     [
@@ -407,16 +425,18 @@ def test_the_layout_is_read_from_what_the_query_took_from_its_offset_log(
         "spark.sql.streaming.stateStore.providerClass": provider,
     }
     metadata = Text(json.dumps({"batchWatermarkMs": 0, "conf": conf}))
-    of_spark_3 = Mock(spec=["sparkSession", "offsetSeqMetadata"])
+    of_spark_3 = Mock(spec=["sparkSession", "sparkSessionForStream", "offsetSeqMetadata"])
     of_spark_3.offsetSeqMetadata.return_value = metadata
-    of_spark_4 = Mock(spec=["sparkSession", "getLatestExecutionContext"])
+    of_spark_4 = Mock(spec=["sparkSession", "sparkSessionForStream", "getLatestExecutionContext"])
     of_spark_4.getLatestExecutionContext.return_value.offsetSeqMetadata.return_value = metadata
 
     for running, version in ((of_spark_3, "3.5.9"), (of_spark_4, "4.2.0")):
         running.sparkSession.return_value.version.return_value = version
         query = Mock(spec=["streamingQuery"])
         query.streamingQuery.return_value = running
-        assert reading.state_layout(query) == StateLayout(3, told)
+        for is_told, is_counted in (("true", True), ("false", told != "rocksdb")):
+            running.sparkSessionForStream.return_value.conf.return_value.get = {ROWS: is_told}.get
+            assert reading.state_layout(query) == StateLayout(3, told, is_counted)
     assert reading.state_layout(JavaQuery()) is None
 
 

@@ -156,7 +156,7 @@ QUERY_METRICS = (
         "sluice_query_state_rows",
         GAUGE,
         "Rows in the state of all operators",
-        _of_state(lambda state: state.rows),
+        lambda record, _: None if record.is_done else record.state_rows(),
     ),
     QueryMetric(
         "sluice_query_state_bytes",

@@ -25,6 +25,7 @@ from sluice.agent.records import (
 _LONGEST_MESSAGE = 1024
 _STATE_PARTITIONS = "spark.sql.shuffle.partitions"
 _STATE_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROWS_COUNTED = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 _PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
 _ASKING = "Getting offsets from "
 _PERIOD = re.compile(r"(?:ProcessingTime|RealTime)Trigger\((\d+)\)")
@@ -103,12 +104,20 @@ def state_layout(query: Any) -> StateLayout | None:
     The session does not tell: it keeps what the program asked for. None where this Spark has other names.
     """
     try:
-        settings = json.loads(_batch_of(query.streamingQuery()).offsetSeqMetadata().json())["conf"]
+        running = query.streamingQuery()
+        settings = json.loads(_batch_of(running).offsetSeqMetadata().json())["conf"]
         provider = settings[_STATE_PROVIDER].rpartition(".")[2]
         partitions = int(settings[_STATE_PARTITIONS])
+        known = _PROVIDERS.get(provider, provider)
+        return StateLayout(partitions, known, known != "rocksdb" or _counts_rows(running))
     except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
         return None
-    return StateLayout(partitions, _PROVIDERS.get(provider, provider))
+
+
+def _counts_rows(running: Any) -> bool:
+    """Whether RocksDB counts its rows, which a program may spare it."""
+    conf = running.sparkSessionForStream().conf()
+    return str(conf.get(_ROWS_COUNTED, "true")).lower() != "false"
 
 
 def _batch_of(running: Any) -> Any:

@@ -27,10 +27,11 @@ class Failure:
 
 @dataclass(frozen=True)
 class StateLayout:
-    """How the checkpoint keeps the state, whatever the program asks for now."""
+    """How the checkpoint keeps the state, whatever the program asks for now, and whether its rows are counted."""
 
     partitions: int
     provider: str
+    counts_rows: bool = True
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,12 @@ class Record:
         rate = self._rate()
         guess = backlog / rate if is_older and rate else 0.0
         return max(0.0, now - at_latest, guess)
+
+    def state_rows(self) -> int | None:
+        """Return the rows of the state; where they are not counted, Spark tells 0."""
+        size = self.last_batch.state if self.last_batch else None
+        is_counted = self.layout is None or self.layout.counts_rows
+        return size.rows if size is not None and is_counted else None
 
     def retention_used(self) -> float | None:
         """Return the share of what the sources keep that waits, in the partition where it is largest."""

@@ -189,7 +189,7 @@ def _state(record: Record) -> dict[str, Any] | None:
     if size is None or record.layout is None:
         return None
     return {
-        "rows": size.rows,
+        "rows": record.state_rows(),
         "bytes": size.bytes,
         "partitions": record.layout.partitions,
         "provider": record.layout.provider,

@@ -113,8 +113,14 @@ def _in_flight(report: AgentReport, at: float) -> float:
 
 def _state(report: AgentReport) -> Measured:
     """A batch tells of all state there is; without one, nobody knows whether there will be some."""
-    told = [query.state_rows or 0 for query in report.running if query.batches]
-    return float(sum(told)) if told and len(told) == len(report.running) else NO_QUERY
+    told = [_state_of(query) for query in report.running if query.batches]
+    known = [rows for rows in told if rows is not None]
+    return float(sum(known)) if known and len(known) == len(report.running) else NO_QUERY
+
+
+def _state_of(query: QueryReport) -> int | None:
+    """The rows of its state: none without a state, and who knows how many where its store does not count them."""
+    return 0 if query.state_partitions is None and query.state_rows is None else query.state_rows
 
 
 def _cpu(report: AgentReport, before: Sight | None, cores: int) -> Measured:

@@ -85,6 +85,11 @@ def test_the_state_is_that_of_all_queries_once_each_has_told_of_a_batch() -> Non
     assert isinstance(seen(at(10)).scrape.state, NoData)
 
 
+def test_a_state_whose_rows_are_not_counted_is_not_taken_for_none() -> None:
+    uncounted = query(batches=(batch(-5, 2, 100),), state_partitions=4, state_rows=None)
+    assert isinstance(seen(at(10, uncounted)).scrape.state, NoData)
+
+
 def test_tasks_that_wait_are_counted_in_executors() -> None:
     assert seen(at(10, query(), waiting_tasks=5)).scrape.queued == 2.5
     assert isinstance(seen(at(10, query())).scrape.queued, NoData)
