@@ -75,6 +75,23 @@ def test_last_words_with_half_a_character_are_left_as_any(
     assert told in words["message"]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python has no groups of errors")
+def test_of_errors_that_tasks_raise_together_the_first_is_told(tmp_path: Path) -> None:
+    program = """
+import asyncio
+async def read():
+    raise KeyError('ad_id')
+async def main():
+    async with asyncio.TaskGroup() as group:
+        group.create_task(read())
+asyncio.run(main())
+"""
+    assert last_words(tmp_path, program) == {
+        "class": "KeyError",
+        "message": f"'ad_id' ({tmp_path}/main.py, line 4)",
+    }
+
+
 def test_a_failed_query_is_told_without_its_plan(tmp_path: Path) -> None:
     told = "[STREAM_FAILED] no broker\\\\n=== Streaming Query ===\\\\nLogical Plan: ..."
     words = last_words(tmp_path, f"raise RuntimeError('{told}')".replace("\\\\", "\\"))

@@ -5,6 +5,7 @@ Without it the status would hold the end of the log, which for Spark is the midd
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import re
@@ -24,9 +25,18 @@ _LIBRARY = re.compile(r"<|.*/(site-packages|dist-packages|lib/python[\d.]*|pyspa
 
 def leave(error: BaseException) -> None:
     """Write class and message of what ended the program, if it is a failure and anyone wants to know."""
+    error = _first_of(error)
     message = _message(error)
     if message:
         write(type(error).__name__, message)
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """Return the first of several, such as asyncio's tasks may raise together: their group only says how many."""
+    group = getattr(builtins, "BaseExceptionGroup", ())  # of Python 3.11
+    while isinstance(error, group):
+        error = error.exceptions[0]
+    return error
 
 
 def write(kind: str, message: str) -> None:
