@@ -81,6 +81,6 @@ def _written(data: Mapping[str, Any]) -> str:
 def _read(text: object) -> Json | None:
     try:
         found = json.loads(str(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -100,7 +100,7 @@ def read_last_good(config_map: Mapping[str, Any], uid: str) -> Json | None:
     owners = config_map["metadata"].get("ownerReferences", [])
     try:
         document = json.loads(config_map["data"][_SPEC])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None
     is_ours = any(owner["uid"] == uid for owner in owners) and isinstance(document, dict)
     return document if is_ours else None

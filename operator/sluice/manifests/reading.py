@@ -268,7 +268,7 @@ def _last_words(text: str) -> str:
     try:
         word = json.loads(text)
         return f"{word['class']}: {word['message']}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         telling = (line for line in _whole_lines(text) if not _SAYS_LITTLE.match(line))
         return _end_of("\n".join(telling).strip())
 
@@ -369,7 +369,7 @@ def document_of(pod: Json, canonical: Callable[[object], dict[str, Any]]) -> dic
     """
     try:
         return canonical(json.loads(pod["metadata"]["annotations"][names.SPEC_ANNOTATION]))
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RecursionError):
         return None
 
 

@@ -46,7 +46,13 @@ def test_what_is_written_reads_back_equal() -> None:
 
 
 def test_what_is_no_json_or_no_object_is_left_out() -> None:
-    data = {"memory": "[1, 2]", "d1": "{", "d2": '{"reason": "more"}', "d3": "7"}
+    data = {
+        "memory": "[1, 2]",
+        "d1": "{",
+        "d2": '{"reason": "more"}',
+        "d3": "7",
+        "d4": 99_999 * "[",
+    }
     book = read_notebook({"data": data})
     assert book.memory == {}
     assert list(book.decisions) == ["d2"]

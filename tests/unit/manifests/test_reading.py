@@ -282,7 +282,13 @@ def test_the_document_of_a_pod_has_the_defaults_of_today() -> None:
     assert "fieldOfAnotherVersion" not in document
 
 
-@pytest.mark.parametrize("annotations", [{}, {"sluice.dev/spec": "{not JSON"}])
+TOO_DEEP = 99_999 * "["
+"""What Python cannot read as JSON, however far down it may go."""
+
+
+@pytest.mark.parametrize(
+    "annotations", [{}, {"sluice.dev/spec": "{not JSON"}, {"sluice.dev/spec": TOO_DEEP}], ids=len
+)
 def test_a_document_that_cannot_be_read_is_none(annotations: dict[str, str]) -> None:
     assert read(pod(annotations=annotations)).document is None
 
@@ -303,6 +309,10 @@ def last_words(log: str) -> str:
     ended = read(pod(phase="Failed", containerStatuses=statuses)).ended
     assert ended is not None
     return ended.message
+
+
+def test_words_that_are_nested_too_deeply_are_taken_for_a_log() -> None:
+    assert set(last_words(TOO_DEEP)) == {"["}
 
 
 def test_of_a_log_only_what_tells_something_is_kept() -> None:

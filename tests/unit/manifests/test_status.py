@@ -25,6 +25,7 @@ from sluice.core.recoveries import Cause, Recoveries, Recovery
 from sluice.core.resizing import Resize
 from sluice.core.series import NoData
 from sluice.core.staffing import Fallback, Room, Staffing
+from sluice.manifests.proving import last_good, read_last_good
 from sluice.manifests.status import read_record, remembered, status_of
 from tests.support.jobs import NOW, driver, job, query, report
 
@@ -342,3 +343,10 @@ def test_a_page_that_a_kubelet_passes_on_keeps_nothing_else_from_being_told() ->
         assert len(text) == LONGEST_TEXT
         assert "error parsing HTTP 403" in text
         assert text.endswith("...")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", 99_999 * "["], ids=len)
+def test_a_last_good_spec_that_somebody_has_damaged_is_none(text: str) -> None:
+    kept = last_good(job())
+    assert read_last_good(kept, job().uid) == job().document
+    assert read_last_good({**kept, "data": {"spec.json": text}}, job().uid) is None
