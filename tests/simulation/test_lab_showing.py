@@ -74,3 +74,7 @@ def test_a_picture_says_how_far_a_latency_goes_that_it_cuts() -> None:
 
 def test_a_picture_that_cuts_nothing_does_not_say_so() -> None:
     assert "up to" not in pictures(outcome([5, None, 60, 20, 5]))
+
+
+def test_a_run_that_ends_before_the_first_look_has_pictures_without_lines() -> None:
+    assert 'class="load" d=""' in pictures(outcome([]))

@@ -42,7 +42,7 @@ def pictures(outcome: Json) -> str:
         Panel(
             "rows/s",
             (Line("load", "load", load), Line("capacity", "capacity", capacity, steps=True)),
-            1.05 * max(*load, *capacity, 1),
+            1.05 * max([*load, *capacity, 1]),
         ),
         Panel(
             "executors",
@@ -50,7 +50,7 @@ def pictures(outcome: Json) -> str:
                 Line("working", "working", course["running"], steps=True),
                 Line("asked for", "asked", course["executors"], steps=True),
             ),
-            1.1 * max(*course["executors"], 1),
+            1.1 * max([*course["executors"], 1]),
         ),
         Panel(
             "latency s",
