@@ -303,6 +303,18 @@ def test_the_oracle_is_never_late_and_cheaper_than_what_is_never_late(wave: dict
     assert scores["oracle"].executor_hours < 0.7 * scores["all"].executor_hours
 
 
+def test_what_was_too_much_for_all_executors_the_oracle_works_off_with_all_of_them() -> None:
+    rates = np.full(3600, 2000.0)
+    rates[1200:1440] = 60_000.0
+    of, trace = plant(), Trace(name="spike", rates=rates)
+    scenario = Scenario(plant=of, trace=trace, seed=1, executors=24)
+    oracle = score(run(scenario, Oracle(plant=of, trace=trace, interval=60.0), last_value))
+    everyone = score(run(scenario, always(24), last_value))
+    assert everyone.late > 0.1, "nobody could have processed it in time"
+    assert oracle.late <= everyone.late + 0.01
+    assert oracle.executor_hours < everyone.executor_hours / 2
+
+
 def test_the_same_seed_gives_the_same_run() -> None:
     of = PLANTS["spark-stateful"]
     trace = suites.named_trace("spikes", 1).scaled(of.peak / suites.PEAK).cut(3600)

@@ -2,9 +2,9 @@
 
 It has the smallest number of executors with which every row is in time and every failure, whenever it strikes, would
 be recovered from within the target: after an unlucky downtime, else after an ordinary one; where not even that can be
-kept, it has all there are, and is late for as short as can be. It runs on an ideal plant, where executors come and go
-at once and cost nothing but their time. Only the failures themselves are never foreseen. Who is cheaper breaks a
-promise that it keeps.
+kept, it has all there are, until they have worked off what was too much for them, and is late for as short as can be.
+It runs on an ideal plant, where executors come and go at once and cost nothing but their time. Only the failures
+themselves are never foreseen. Who is cheaper breaks a promise that it keeps.
 """
 
 import math
@@ -16,7 +16,7 @@ from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.recovery import Recovered
 from sluice.core.simulation.plant import Plant
 from sluice.core.simulation.trace import EPOCH, Trace
-from sluice.core.simulation.truth import STEP, load_from, true_pace, true_recovery
+from sluice.core.simulation.truth import STEP, load_from, overflow, true_pace, true_recovery
 
 UNLUCKY = 1.28
 """Standard deviations: it is ready for downtimes that nine of ten do not exceed."""
@@ -48,15 +48,19 @@ class Oracle:
     def __call__(self, situation: Situation) -> Decision:
         """Take the smallest number of executors that keeps all promises until the next decision."""
         now = int(situation.at - EPOCH)
+        found = self._enough(now) or self.plant.bounds.largest
+        return Decision(wanted=found, executors=found, reason="it knows the future")
+
+    def _enough(self, now: int) -> int | None:
+        """None if no number is, or if rows still wait that were too much for all executors together."""
+        if overflow(self.plant, self.trace)[now] > 0:
+            return None
         sizes = range(self.plant.bounds.smallest, self.plant.bounds.largest + 1)
         prompt = [executors for executors in sizes if self._is_prompt(executors, now)]
         unlucky = self.plant.driver_loss * math.exp(UNLUCKY * self.plant.spread)
-        found = (
-            next(self._recovering(prompt, now, unlucky), None)
-            or next(self._recovering(prompt, now, self.plant.driver_loss), None)
-            or self.plant.bounds.largest
+        return next(self._recovering(prompt, now, unlucky), None) or next(
+            self._recovering(prompt, now, self.plant.driver_loss), None
         )
-        return Decision(wanted=found, executors=found, reason="it knows the future")
 
     def _is_prompt(self, executors: int, now: int) -> bool:
         coming, pace = load_from(self.trace, now), true_pace(self.plant, executors)

@@ -3,12 +3,16 @@
 Policies never see it. It answers with the recursion of `modelling.recovery`, fed with the plant's own numbers.
 """
 
+from functools import lru_cache
+
+import numpy as np
+
 from sluice.core.modelling.load import Load, load
 from sluice.core.modelling.recovery import Outage, Pace, Recovered, Recovery, predicted_recovery
 from sluice.core.series import NoData
 from sluice.core.simulation.job import Failure, Loss, seconds_lost
 from sluice.core.simulation.plant import Plant
-from sluice.core.simulation.trace import Trace
+from sluice.core.simulation.trace import Rates, Trace
 
 STEP = 10
 """Seconds that a point of a load sums up."""
@@ -36,6 +40,13 @@ def true_pace(plant: Plant, executors: int) -> Pace:
         period=plant.period,
         most_rows=plant.most_rows,
     )
+
+
+@lru_cache(maxsize=1)
+def overflow(plant: Plant, trace: Trace) -> Rates:
+    """The rows that wait at the end of each second, though all executors have worked from the beginning."""
+    surplus = np.cumsum(trace.rates - true_pace(plant, plant.bounds.largest).sustained)
+    return surplus - np.minimum.accumulate(np.minimum(surplus, 0.0))
 
 
 def true_recovery(
