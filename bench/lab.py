@@ -189,7 +189,7 @@ _GOALS: Mapping[str, str] = {
 
 def _of(row: Row, price: float) -> Iterator[Figure]:
     scene = f"{row.plant}, {row.trace}"
-    yield Figure(name=f"{scene}: seeds", value=row.seeds, unit="")
+    yield Figure(name=f"{scene}: seeds", value=len(row.seeds), unit="")
     yield Figure(name=f"{scene}: late", value=100 * row.late, unit="%")
     yield Figure(name=f"{scene}: kept", value=100 * (row.kept_share or 0.0), unit="%")
     yield Figure(name=f"{scene}: executor-hours of static", value=100 * price, unit="%")

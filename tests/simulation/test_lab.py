@@ -507,6 +507,8 @@ def test_a_change_is_judged_by_both_measures(late: float, hours: float, verdict:
         replace(row("sluice", 0.05, 50), target=60.0),
         replace(row("sluice", 0.05, 50), job="another"),
         replace(row("sluice", 0.05, 50), load="another"),
+        replace(row("sluice", 0.05, 50), seeds=(1, 2)),
+        replace(row("sluice", 0.05, 50), seeds=(2,)),
     ],
 )
 def test_runs_under_other_terms_are_no_change(other: Row) -> None:
@@ -528,7 +530,7 @@ def test_averages_are_over_seeds_and_recoveries_are_pooled() -> None:
     found = {**one, "late": one["late"] + 0.1, "recoveries": recoveries}
     (average,) = results.rows([one, found])
     assert average.late == pytest.approx(one["late"] + 0.05)
-    assert (average.seeds, average.recoveries) == (2, 3)
+    assert (len(average.seeds), average.recoveries) == (2, 3)
 
 
 def test_our_policy_grows_with_its_load_for_less_than_all_executors() -> None:

@@ -151,7 +151,7 @@ def _since(former: Sequence[results.Row], found: Sequence[results.Row]) -> Itera
     if len(known) < len(found):
         yield (
             f"{len(found) - len(known)} of {len(found)} have no former result with the same job, load and policy, "
-            "as long, with the same capacity, bound, target, failures and profile"
+            "as long, with the same capacity, bound, target, failures, profile and seeds"
         )
 
 

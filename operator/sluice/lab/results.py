@@ -18,8 +18,8 @@ CYCLE = 2.0
 Key = tuple[str, str, str]
 """Plant, load and policy."""
 
-Terms = tuple[float, str, bool, float, float, str, str]
-"""Length, failures, profile, bound, target, and what job and load are where their names do not tell that."""
+Terms = tuple[float, str, bool, float, float, str, str, tuple[int, ...]]
+"""Length, failures, profile, bound, target, what job and load are where their names do not tell that, and the seeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Row:
     trace: str
     suite: str
     policy: str
-    seeds: int
+    seeds: tuple[int, ...]
     late: float
     seen_late: float
     attainment: float
@@ -74,6 +74,8 @@ class Row:
             self.target,
             self.job,
             self.load,
+            # Another seed is another chance, and of some loads another course.
+            self.seeds,
         )
 
     @property
@@ -123,7 +125,7 @@ def _row(group: Sequence[Json]) -> Row:
         trace=first["trace"],
         suite=first["suite"],
         policy=first["policy"],
-        seeds=len(group),
+        seeds=tuple(sorted(outcome["seed"] for outcome in group)),
         late=mean("late"),
         seen_late=mean("seen_late"),
         attainment=mean("attainment"),

@@ -61,7 +61,8 @@ def cells(row: Row, gap: Gap | None) -> tuple[str, ...]:
 def title(scene: Sequence[Row]) -> str:
     """What a table is about."""
     first = scene[0]
-    seeds = f"{first.seeds} seed" + ("s" if first.seeds > 1 else "")
+    count = len(first.seeds)
+    seeds = f"{count} seed" + ("s" if count > 1 else "")
     return f"{first.plant} under {first.trace} ({first.suite}, {first.hours:.3g} h, {seeds})"
 
 
