@@ -26,3 +26,8 @@ def test_slices_hold_all_rows_once() -> None:
     found = latencies(arrivals(trace), commits, start=0.0, end=31.0)
     assert found.rows.sum() == pytest.approx(31)
     assert np.bincount(found.seconds, found.rows) == pytest.approx([7, 0, 11, 13])
+
+
+def test_rows_arrive_whole() -> None:
+    found = arrivals(Trace(name="rare", rates=np.full(8, 0.25)))
+    assert found.rows.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 2]

@@ -315,6 +315,11 @@ def test_what_was_too_much_for_all_executors_the_oracle_works_off_with_all_of_th
     assert oracle.executor_hours < everyone.executor_hours / 2
 
 
+def test_a_row_is_not_late_because_others_are_rare() -> None:
+    scenario = Scenario(plant=plant(), trace=constant(0.05), seed=1, executors=1)
+    assert score(run(scenario, always(1), last_value)).late == 0
+
+
 def test_the_same_seed_gives_the_same_run() -> None:
     of = PLANTS["spark-stateful"]
     trace = suites.named_trace("spikes", 1).scaled(of.peak / suites.PEAK).cut(3600)

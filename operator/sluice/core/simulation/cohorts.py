@@ -42,8 +42,9 @@ class Arrivals:
 
 
 def arrivals(trace: Trace) -> Arrivals:
-    """Add up the rates of a trace."""
-    return Arrivals(rates=trace.rates, rows=np.concatenate([[0.0], np.cumsum(trace.rates)]))
+    """Add up the rates of a trace to whole rows: a part of one is none that could wait, or be late."""
+    rows = np.floor(np.concatenate([[0.0], np.cumsum(trace.rates)]))
+    return Arrivals(rates=np.diff(rows), rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
