@@ -391,6 +391,14 @@ def test_two_loads_have_two_names(
     assert "trace: 'cars.csv': rename the file" in str(refused.value)
 
 
+def test_brackets_in_names_of_files_and_folders_are_told_as_they_are(tmp_path: Path) -> None:
+    out, load = tmp_path / "[/old]", tmp_path / "week[red].csv"
+    load.write_text("time,rows\n0,100\n600,100\n")
+    told = compared(out, "--trace", str(load))
+    assert "under week[red]" in told
+    assert "[/old]/report.html" in told.replace("\n", "")
+
+
 def test_a_run_can_have_the_load_of_a_file(tmp_path: Path) -> None:
     lines = "".join(f"{second},2000\n" for second in range(0, 1800, 15))
     (tmp_path / "mine.csv").write_text(lines)

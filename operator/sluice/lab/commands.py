@@ -119,14 +119,21 @@ def _show(name: str, rates: Any) -> None:
     )
 
 
+def _console(*, stderr: bool = False) -> Console:
+    """Names of files and policies are told as they are, whatever they hold in brackets."""
+    return Console(stderr=stderr, markup=False, emoji=False)
+
+
 def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> int:
     """Carry out all runs, write the results, and tell them."""
     former = results.read(vs) if vs else ()
     _make(out)
-    outcomes = running.carried_out(pictured(cases), processes, Console(stderr=True))
+    outcomes = running.carried_out(pictured(cases), processes, _console(stderr=True))
     found = results.rows(outcomes)
     _write(out, outcomes, found, former)
-    console = Console(width=None if Console().is_terminal else PIPE_WIDTH)
+    console = _console()
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
     for one in [*table.tables(found, console.width), *_courses(outcomes)]:
         console.print(one)
     if vs:

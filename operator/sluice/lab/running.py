@@ -93,7 +93,7 @@ def _progress(console: Console) -> Iterator[Progress]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         yield progress

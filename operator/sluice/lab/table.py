@@ -73,7 +73,7 @@ def tables(found: Sequence[Row], width: int) -> list[Table]:
 
 
 def _fitting(scene: Sequence[Row], known: Mapping[Key, Gap], width: int) -> Table:
-    ruler = Console(width=WIDEST)
+    ruler = Console(width=WIDEST, markup=False, emoji=False)
     for count in range(len(LEAST_FIRST) + 1):
         table = _table(scene, known, LEAST_FIRST[:count])
         if ruler.measure(table).maximum <= width:
