@@ -98,7 +98,7 @@ programs: python ## Helm and promtool for the tests, built if they are not on th
 	@$(PYTHON) -m e2e.cluster build promtool
 
 .PHONY: e2e
-e2e: install ## All tests on the local cluster, which is brought up for them: three quarters of an hour
+e2e: install ## All tests on the local cluster, which is brought up for them: the better part of an hour
 	$(BIN)/python -m e2e
 
 .PHONY: e2e-brief
