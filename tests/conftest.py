@@ -57,7 +57,7 @@ def _spark_keeps_to_its_places(places: Places) -> Iterator[None]:
         patch.setenv("SPARK_LOCAL_DIRS", str(places.blocks))
         patch.setenv("TMPDIR", str(places.python))
         patch.setattr(tempfile, "tempdir", str(places.python))
-        for name, value in java.mapping().items():
+        for name, value in java.using_archive().items():
             patch.setenv(name, value)
         yield
 

@@ -75,7 +75,6 @@ def test_last_words_with_half_a_character_are_left_as_any(
     assert told in words["message"]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python has no groups of errors")
 def test_of_errors_that_tasks_raise_together_the_first_is_told(tmp_path: Path) -> None:
     program = """
 import asyncio

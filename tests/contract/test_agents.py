@@ -13,6 +13,7 @@ from sluice.core.observations import AgentReport, Asking, ExecutorWork, FailingT
 from sluice.errors import AgentUnavailable
 from tests.support.http import CUT_OFF, Answer, Server, telling
 from tests.support.jobs import NOW
+from tests.support.texts import TOO_DEEP
 
 HOST = "127.0.0.1"
 
@@ -234,7 +235,7 @@ async def test_a_state_that_is_none_is_no_report(state: object) -> None:
         (Answer(200, "<html>"), "JSONDecodeError"),
         (Answer(200, '{"version": 1, "backlogRows": NaN}'), "ValueError: NaN is no number"),
         (Answer(200, " " * (2**20 + 1)), "ValueError: more than 1048576 bytes"),
-        (Answer(200, "[" * 50_000), "RecursionError: "),
+        (Answer(200, TOO_DEEP), "RecursionError: "),
         (Answer(200, after=1.5), "no answer in time$"),
         (CUT_OFF, "ServerDisconnectedError|ClientOSError"),
     ],

@@ -19,6 +19,7 @@ import pytest
 from sluice.adapters.prometheus import Endpoint, PrometheusServer
 from sluice.errors import MetricsUnavailable
 from sluice.ports import Labelled
+from tests.support.texts import TOO_DEEP
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -167,7 +168,7 @@ async def test_nothing_found_is_an_empty_list_and_not_an_error() -> None:
         body({"data": {"result": [{"metric": {}}]}}),
         body({"data": {"result": [{"metric": {}, "value": [1]}]}}),
         body({"data": {"result": [{"metric": {}, "value": [math.inf, "1"]}]}}),
-        body("[" * 50_000),
+        body(TOO_DEEP),
         body({"status": "error", "error": "parse error"}, 400),
         body({"status": "error", "error": "too busy"}, 503),
         body("x", 301),

@@ -30,6 +30,7 @@ from sluice.lab.plants import plant
 from sluice.lab.results import Row
 from sluice.lab.verdicts import beaten, changes, gaps
 from tests.support.labrows import row
+from tests.support.texts import TOO_DEEP
 
 SHORT = ["--hours", "0.5", "--seeds", "1", "--processes", "1", "--plant", "spark-stateless"]
 NAMES = ["hpa:target=0.35", "static:executors=8", "oracle"]
@@ -282,7 +283,7 @@ def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: s
             "'a vector': export it from /api/v1/query_range",
         ),
         ("load.json", "null", "/api/v1/query_range"),
-        ("load.json", "[" * 100_000, "/api/v1/query_range"),
+        ("load.json", TOO_DEEP, "/api/v1/query_range"),
         ("load.csv", "time,rate\n\n# of orders\n0,1\n15,many\n", "\"line 5 is '15,many'\""),
         ("load.csv", "0,1\n15,2\n30,3,4\n", "'line 3 has 3 columns'"),
         ("load.csv", "2026-01-31 20:00,1\n31 Jan 2026,2\n", "\"line 2 is '31 Jan 2026,2'\""),

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from sluice.core.simulation.plant import PLANTS
@@ -119,19 +118,14 @@ def _show(name: str, rates: Any) -> None:
     )
 
 
-def _console(*, stderr: bool = False) -> Console:
-    """Names of files and policies are told as they are, whatever they hold in brackets."""
-    return Console(stderr=stderr, markup=False, emoji=False)
-
-
 def tried(cases: Sequence[Case], out: Path, vs: Path | None, processes: int) -> int:
     """Carry out all runs, write the results, and tell them."""
     former = results.read(vs) if vs else ()
     _make(out)
-    outcomes = running.carried_out(pictured(cases), processes, _console(stderr=True))
+    outcomes = running.carried_out(pictured(cases), processes, table.console(stderr=True))
     found = results.rows(outcomes)
     _write(out, outcomes, found, former)
-    console = _console()
+    console = table.console()
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     for one in [*table.tables(found, console.width), *_courses(outcomes)]:

@@ -58,6 +58,11 @@ def cells(row: Row, gap: Gap | None) -> tuple[str, ...]:
     return (*(tell(row) for _, tell in COLUMNS), f"{gap.price:.2f}" if gap else "-")
 
 
+def console(*, width: int | None = None, stderr: bool = False) -> Console:
+    """Where names of files and policies are told as they are, whatever they hold in brackets."""
+    return Console(width=width, stderr=stderr, markup=False, emoji=False)
+
+
 def title(scene: Sequence[Row]) -> str:
     """What a table is about."""
     first = scene[0]
@@ -73,7 +78,7 @@ def tables(found: Sequence[Row], width: int) -> list[Table]:
 
 
 def _fitting(scene: Sequence[Row], known: Mapping[Key, Gap], width: int) -> Table:
-    ruler = Console(width=WIDEST, markup=False, emoji=False)
+    ruler = console(width=WIDEST)
     for count in range(len(LEAST_FIRST) + 1):
         table = _table(scene, known, LEAST_FIRST[:count])
         if ruler.measure(table).maximum <= width:

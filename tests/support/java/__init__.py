@@ -18,7 +18,7 @@ ARCHIVE = Path(__file__).parents[3] / "build" / f"spark-{pyspark.__version__}.js
 """One for each PySpark: an archive knows the jars that it was made of."""
 
 
-def mapping() -> Mapping[str, str]:
+def using_archive() -> Mapping[str, str]:
     """What makes the Sparks of a program map the archive; without one, they are started as ever."""
     if not ARCHIVE.exists():
         return {}

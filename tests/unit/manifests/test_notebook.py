@@ -5,6 +5,7 @@ import pytest
 from sluice.core.deciding.judging import Outcome, Verdict
 from sluice.manifests.notebook import CHANGES, Notebook, notebook_map, read_notebook, verdict_of
 from tests.support.jobs import job
+from tests.support.texts import TOO_DEEP
 
 
 def test_of_decisions_that_change_nothing_only_the_newest_is_kept() -> None:
@@ -51,7 +52,7 @@ def test_what_is_no_json_or_no_object_is_left_out() -> None:
         "d1": "{",
         "d2": '{"reason": "more"}',
         "d3": "7",
-        "d4": 99_999 * "[",
+        "d4": TOO_DEEP,
     }
     book = read_notebook({"data": data})
     assert book.memory == {}

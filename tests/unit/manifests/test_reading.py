@@ -11,6 +11,7 @@ from sluice.manifests import reading
 from sluice.manifests.pods import driver_pod
 from tests.support.jobs import job
 from tests.support.pods import executor
+from tests.support.texts import TOO_DEEP
 
 STARTED = "2026-03-01T11:59:00Z"
 ENDED = "2026-03-01T12:00:00Z"
@@ -282,12 +283,10 @@ def test_the_document_of_a_pod_has_the_defaults_of_today() -> None:
     assert "fieldOfAnotherVersion" not in document
 
 
-TOO_DEEP = 99_999 * "["
-"""What Python cannot read as JSON, however far down it may go."""
-
-
 @pytest.mark.parametrize(
-    "annotations", [{}, {"sluice.dev/spec": "{not JSON"}, {"sluice.dev/spec": TOO_DEEP}], ids=len
+    "annotations",
+    [{}, {"sluice.dev/spec": "{not JSON"}, {"sluice.dev/spec": TOO_DEEP}],
+    ids=["none", "no JSON", "too deep"],
 )
 def test_a_document_that_cannot_be_read_is_none(annotations: dict[str, str]) -> None:
     assert read(pod(annotations=annotations)).document is None
