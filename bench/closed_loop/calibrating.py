@@ -31,15 +31,21 @@ DEFAULTS = STATELESS
 SPREAD = 0.1
 """Of the logarithm of outages and starts: less than that of `DEFAULTS`, for the medians are of this machine."""
 
+FETCH_WAIT = 0.5
+"""Kafka's fetch.max.wait.ms, which the job leaves as it is, in seconds."""
+
 AFTER = 60.0
 """Seconds after the loss of an executor in which batches show what its successor costs."""
 
 MOST_CROWDING = 0.99
 
 
-def calibrated(scene: Scene, measured: Sequence[Measurement]) -> Plant | NoData:
+def calibrated(
+    scene: Scene, measured: Sequence[Measurement], *, fetch_wait: float = FETCH_WAIT
+) -> Plant | NoData:
     """The plant on which the same runs should look the same."""
-    pace = with_pace(_plant(scene), [one for run in measured for one in windows(run.course)])
+    declared = replace(_plant(scene), fetch_wait=fetch_wait)
+    pace = with_pace(declared, [one for run in measured for one in windows(run.course)])
     if isinstance(pace, NoData):
         return pace
     pace = with_warming(pace, [run.course for run in measured])
@@ -197,7 +203,9 @@ def _delay(plant: Plant, course: Course, struck: Struck) -> float:
         grown = zip(course.times, course.grown(counter), strict=True)
         return sum(count for at, count in grown if struck.at < at <= struck.at + AFTER)
 
-    return total("seconds") - plant.overhead * total("batches") - total("rows") / capacity
+    rows = total("rows")
+    fixed = plant.fixed(struck.executors, rows / AFTER)
+    return total("seconds") - fixed * total("batches") - rows / capacity
 
 
 def _gaps(measured: Sequence[Measurement], fault: str) -> Iterator[Gap]:
@@ -223,13 +231,14 @@ def _first_batch(plant: Plant, gap: Gap) -> float:
     """Seconds of the first batch after an outage beside those in which executors are cold."""
     executors = max(1, gap.struck.executors)
     speed = plant.capacity(executors) * (1 - plant.slowness * plant.crowded(executors))
-    return plant.overhead + gap.rows / speed
+    return plant.fixed(executors, gap.rows / gap.seconds) + gap.rows / speed
 
 
 def _ordinary(plant: Plant, rate: float, executors: int) -> float:
     """Seconds of a batch when nothing is wrong."""
     capacity = plant.capacity(executors)
-    alone = plant.overhead + rate * plant.period / capacity
+    fixed = plant.fixed(executors, rate)
+    alone = fixed + rate * plant.period / capacity
     if alone <= plant.period or rate >= capacity:
         return alone
-    return plant.overhead / (1 - rate / capacity)
+    return fixed / (1 - rate / capacity)

@@ -1,9 +1,9 @@
 """How fast a job works, from what its batches took.
 
-    seconds = overhead + rows x (1 + contention (n - 1)) / (task rate x busy slots)
+    seconds = overhead + waiting + rows x (1 + contention (n - 1)) / (task rate x busy slots)
 
 by least squares of relative errors, over windows in which n executors did not change and were warm. None of the three
-numbers is negative. Where a batch takes hardly longer than the shortest one, it is making its tasks ready that takes
+numbers is negative; the waiting for rows of Kafka is known, by the plant. Where a batch takes hardly longer than the shortest one, it is making its tasks ready that takes
 the time, and not the rows: those windows say nothing of what executors can do.
 
 An executor that has just begun to work lacks a share of that speed, which fades:
@@ -47,12 +47,33 @@ MOST_SLOWNESS = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What a number of warm executors has done in a while."""
+    """What a number of warm executors has done in FITTED seconds: batches, their rows and their seconds.
+
+    `arrived` are the rows that came meanwhile, `left` those that waited at the end.
+    """
 
     executors: int
     batches: float
     rows: float
     seconds: float
+    arrived: float
+    left: float
+
+    def is_full(self, plant: Plant) -> bool:
+        """Whether all batches were as large as they may be."""
+        return plant.most_rows is not None and self.rows >= FULL * plant.most_rows * self.batches
+
+    def ends_backlog(self, plant: Plant) -> bool:
+        """Whether nobody knows which of the batches had one behind it."""
+        assert plant.most_rows is not None
+        return self.is_full(plant) and self.left < FULL * plant.most_rows
+
+    def waiting(self, plant: Plant) -> float:
+        """Seconds of these batches in which tasks waited for rows; behind a backlog they need not."""
+        if self.is_full(plant):
+            return 0.0
+        more = plant.fixed(self.executors, self.arrived / FITTED) - plant.fixed(self.executors)
+        return self.batches * more
 
 
 def windows(course: Course) -> Iterator[Window]:
@@ -68,11 +89,20 @@ def windows(course: Course) -> Iterator[Window]:
                 continue
             batches, rows, seconds = (sum(column[first : first + size]) for column in columns)
             if batches > 0 and rows > 0 and seconds > 0:
-                yield Window(executors=int(count), batches=batches, rows=rows, seconds=seconds)
+                before, left = (driver.backlog[at - 1] or 0.0 for at in (first, first + size))
+                yield Window(
+                    executors=int(count),
+                    batches=batches,
+                    rows=rows,
+                    seconds=seconds,
+                    arrived=max(0.0, rows + left - before),
+                    left=left,
+                )
 
 
 def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
     """The plant with the overhead, the task rate and the contention that explain these windows."""
+    found = [one for one in found if not one.ends_backlog(plant)]
     if len(found) < LEAST_WINDOWS:
         return NoData(
             f"{len(found)} windows of warm batches, and at least {LEAST_WINDOWS} must tell"
@@ -85,10 +115,11 @@ def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
     rows = np.array([one.rows for one in found])
     others = np.array([one.executors - 1.0 for one in found])
     seconds = np.array([one.seconds for one in found])
+    left = 1 - np.array([one.waiting(plant) for one in found]) / seconds
     columns = np.stack(
         [np.array([one.batches for one in found]), rows / busy, rows / busy * others], axis=1
     )
-    overhead, work, hindrance = _not_negative(columns / seconds[:, None])
+    overhead, work, hindrance = _not_negative(columns / seconds[:, None], left)
     if work <= 0:
         return NoData("batches of more rows took no longer: their capacity cannot be told")
     return replace(
@@ -150,18 +181,17 @@ def _slow_batches(
             yield SlowBatch(since=at - began - seconds / batches, missing=missing)
 
 
-def _not_negative(columns: NDArray[np.float64]) -> list[float]:
-    """The least squares solution for ones, none of which is negative: the best of all subsets of three columns.
+def _not_negative(columns: NDArray[np.float64], sought: NDArray[np.float64]) -> list[float]:
+    """The least squares solution without a negative number: the best of all subsets of three columns.
 
     The last of them is of no use where it is a multiple of the one before, as of one number of executors.
     """
-    ones = np.ones(len(columns))
     best, least = [0.0] * columns.shape[1], np.inf
     names = range(columns.shape[1])
     subsets = [kept for size in names for kept in combinations(names, size + 1)]
     for kept in subsets:
-        solved, _, rank, _ = np.linalg.lstsq(columns[:, kept], ones, rcond=None)
-        misses = float(np.sum((columns[:, kept] @ solved - ones) ** 2))
+        solved, _, rank, _ = np.linalg.lstsq(columns[:, kept], sought, rcond=None)
+        misses = float(np.sum((columns[:, kept] @ solved - sought) ** 2))
         # What is no better but for rounding explains no more, with as many numbers or with more.
         if rank == len(kept) and (solved >= 0).all() and misses < least * (1 - 1e-9):
             best, least = [0.0] * columns.shape[1], misses

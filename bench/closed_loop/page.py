@@ -120,8 +120,9 @@ def _plant(plant: Plant | None, why: str) -> str:
         return f"Nothing could be calibrated, so the lab says nothing: {why}."
     return (
         f"Plant: {plant.task_rate:.1f} rows/s for each executor, less {plant.contention:.1%} for each other one; "
-        f"{plant.overhead:.2f} s for each batch beside its rows; executors come in {plant.pending:.0f} + "
-        f"{plant.start:.0f} s, and their first batch takes {plant.cold:.1f} s longer, "
+        f"{plant.overhead:.2f} s for each batch beside its rows; a task that has read all there is waits up to "
+        f"{plant.fetch_wait:g} s for the next row of its partition, by Kafka's default; executors come in "
+        f"{plant.pending:.0f} + {plant.start:.0f} s, and their first batch takes {plant.cold:.1f} s longer, "
         f"{plant.crowding:.0%} of it because all share few processors; after it they lack {plant.slowness:.0%} of "
         f"their speed, which fades with {plant.warming:.0f} s; at rest they take {plant.resting:.0%} of the CPU of a "
         f"busy one, and {plant.compiling:.1f} times as much beside that while they are new; a lost driver is away for "

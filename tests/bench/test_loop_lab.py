@@ -36,7 +36,7 @@ def measured() -> list[Measurement]:
 
 @pytest.fixture(scope="module")
 def plant(measured: list[Measurement]) -> Plant:
-    found = calibrating.calibrated(SHORT, measured)
+    found = calibrating.calibrated(SHORT, measured, fetch_wait=0.0)
     assert not isinstance(found, NoData)
     return found
 
@@ -56,10 +56,18 @@ def test_calibration_finds_how_long_batches_starts_and_outages_take(plant: Plant
     assert plant.driver_loss == pytest.approx(CALM.driver_loss, rel=0.1)
 
 
+def test_what_tasks_wait_for_rows_of_quiet_partitions_is_no_overhead_and_no_work() -> None:
+    quiet = replace(CALM, fetch_wait=calibrating.FETCH_WAIT)
+    found = calibrating.calibrated(SCENE, [from_the_lab(SCENE, quiet, "static")])
+    assert not isinstance(found, NoData)
+    assert found.overhead == pytest.approx(quiet.overhead, abs=0.1)
+    assert found.capacity(6) == pytest.approx(quiet.capacity(6), rel=0.02)
+
+
 def test_an_executors_loss_is_what_a_batch_that_it_hit_took_longer() -> None:
     # At 400 rows/s six executors need 0.4 s and 800 / 600 s for a batch; the next commit came after 25 s, not 1 s.
     hit = measurement(course=steady(silent=[(600, 620)]))
-    found = calibrating.calibrated(SCENE, [hit])
+    found = calibrating.calibrated(SCENE, [hit], fetch_wait=0.0)
     assert not isinstance(found, NoData)
     assert found.executor_loss == pytest.approx(25 * 5 / 6 - (0.4 + 800 / 600) / 2, abs=0.2)
 
@@ -72,7 +80,7 @@ def test_a_batch_that_was_all_but_done_when_the_failure_came_does_not_end_the_ou
         2100.2 if at is not None and 2100 <= at < 2145 else at for at in driver.committed
     )
     cut, done = (
-        calibrating.calibrated(SCENE, [measurement(course=one)])
+        calibrating.calibrated(SCENE, [measurement(course=one)], fetch_wait=0.0)
         for one in (course, replace(course, drivers=(replace(driver, committed=committed),)))
     )
     assert not isinstance(cut, NoData)
@@ -104,11 +112,19 @@ def test_batches_of_executors_that_have_just_changed_say_nothing() -> None:
     assert len(told) < len(list(fitting.windows(course)))
 
 
+def _window(
+    rows: float, seconds: float, *, batches: float = 10, executors: int = 6
+) -> fitting.Window:
+    return fitting.Window(
+        executors=executors, batches=batches, rows=rows, seconds=seconds, arrived=rows, left=3000
+    )
+
+
 @pytest.mark.parametrize("executors", range(2, 13))
 def test_of_one_number_of_executors_a_capacity_is_told_and_no_contention(executors: int) -> None:
     # Their work and what they hinder each other are told apart by rounding alone, and that takes one or the other.
     told = [
-        fitting.Window(executors=executors, batches=batches, rows=rows, seconds=seconds)
+        _window(rows, seconds, batches=batches, executors=executors)
         for batches, rows, seconds in (
             (6, 18_000, 28.9),
             (6, 18_000, 29.914),
@@ -126,14 +142,8 @@ def test_of_one_number_of_executors_a_capacity_is_told_and_no_contention(executo
 
 def test_batches_that_are_hardly_longer_than_the_shortest_say_nothing_of_the_rows() -> None:
     # To make its tasks ready takes a second, whatever the rows: 1 + 0.0005 x rows, but 0.5 + 0.002 x rows from 1 s on.
-    few = [
-        fitting.Window(executors=6, batches=10, rows=10 * rows, seconds=10 * (1 + 0.0005 * rows))
-        for rows in (100, 150, 200, 250, 300)
-    ]
-    many = [
-        fitting.Window(executors=6, batches=10, rows=10 * rows, seconds=10 * (0.5 + 0.002 * rows))
-        for rows in (800, 1200, 2000, 3000)
-    ]
+    few = [_window(10 * rows, 10 * (1 + 0.0005 * rows)) for rows in (100, 150, 200, 250, 300)]
+    many = [_window(10 * rows, 10 * (0.5 + 0.002 * rows)) for rows in (800, 1200, 2000, 3000)]
     found = fitting.with_pace(CALM, few * 10 + many)
     assert not isinstance(found, NoData)
     assert found.capacity(6) == pytest.approx(500, rel=0.02)
@@ -145,7 +155,7 @@ def test_calibration_finds_how_slow_new_executors_are_and_what_one_among_others_
         CALM, contention=0.0, cold=15.0, crowding=0.8, slowness=0.5, warming=40.0, executor_loss=2.0
     )
     scene = replace(SHORT, history=90_000)
-    found = calibrating.calibrated(scene, [from_the_lab(scene, slow, "static")])
+    found = calibrating.calibrated(scene, [from_the_lab(scene, slow, "static")], fetch_wait=0.0)
     assert not isinstance(found, NoData)
     assert found.slowness == pytest.approx(0.5, abs=0.1)
     assert found.warming == pytest.approx(40, abs=10)
@@ -154,7 +164,7 @@ def test_calibration_finds_how_slow_new_executors_are_and_what_one_among_others_
 
 
 def test_too_few_batches_make_no_plant() -> None:
-    found = calibrating.calibrated(SCENE, [])
+    found = calibrating.calibrated(SCENE, [], fetch_wait=0.0)
     assert isinstance(found, NoData)
     assert "at least" in found.reason
 

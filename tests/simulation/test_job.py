@@ -1,6 +1,7 @@
 """The laws of a simulated job: what arrives is committed once, and all takes the time that it should."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -38,7 +39,8 @@ def test_each_row_that_arrives_is_committed_once_or_waits(found: Plant) -> None:
     ends = [0.0, *(batch.upto for batch in running.batches)]
     starts = [batch.first for batch in running.batches]
     assert starts == ends[:-1], "no gap and no overlap between batches"
-    assert running.committed + running.lag == pytest.approx(trace.rates.sum())
+    # A part of a row has not arrived.
+    assert running.committed + running.lag == pytest.approx(trace.rates.sum(), abs=1)
     assert all(before.end <= after.start for before, after in pairwise(running.batches))
 
 
@@ -112,6 +114,30 @@ def test_a_recovery_takes_as_long_as_predicted(utilisation: float, period: float
     predicted = predicted_recovery(constant_load(rate), outage, true_pace(found, 10))
     assert isinstance(predicted, Recovered)
     assert measured.seconds == pytest.approx(predicted.seconds, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("rate", "waited"),
+    [(2400, 0.01 / 2), (100, 0.24 / 2), (48, 0.5 / 2), (24, (0.5 / 2 + 0.5) / 2), (0, 0.5)],
+)
+def test_a_task_that_has_read_all_waits_for_the_next_row_of_its_partition(
+    rate: float, waited: float
+) -> None:
+    # Two waves on twelve slots; of rows that are a second apart half of the tasks meet none within half a second.
+    found = plant(tasks=24, fetch_wait=0.5)
+    assert found.fixed(12, rate) == pytest.approx(0.5 + 2 * waited)
+
+
+def test_quiet_partitions_make_batches_longer_and_those_with_a_backlog_do_not() -> None:
+    of = plant(tasks=24, fetch_wait=0.5, period=10.0)
+    running = job(of, 100, 12)
+    running.advance(600)
+    assert running.batches[-1].seconds == pytest.approx(
+        0.5 + 2 * 0.24 / 2 + 1000 / 12_000, rel=0.01
+    )
+    behind = job(replace(of, most_rows=500), 100, 12)
+    behind.advance(600)
+    assert behind.batches[-1].seconds == pytest.approx(0.5 + 500 / 12_000, rel=0.01)
 
 
 def test_without_a_driver_nothing_is_committed_until_the_downtime_is_over() -> None:
@@ -386,7 +412,8 @@ def test_whatever_is_done_to_a_job_no_row_is_lost_and_none_is_counted_twice(
     assert [batch.first for batch in running.batches] == numbers[:-1]
     assert all(before.end <= after.start for before, after in pairwise(running.batches))
     assert all(batch.executors >= 1 for batch in running.batches)
-    assert running.committed + running.lag == pytest.approx(trace.rates.sum())
+    # A part of a row has not arrived.
+    assert running.committed + running.lag == pytest.approx(trace.rates.sum(), abs=1)
     assert running.lag >= 0
     assert 0 <= running.executor_seconds <= 24 * (900 + found.decommissioning * (len(todo) + 1))
 

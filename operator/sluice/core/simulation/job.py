@@ -162,6 +162,10 @@ class SimulatedJob:
         second = min(int(at), len(self._rates) - 1)
         return self._rows[second] + self._rates[second] * (at - second)
 
+    def _rate(self, at: float) -> float:
+        """The rows per second that arrive at a moment."""
+        return self._rates[min(int(at), len(self._rates) - 1)]
+
     @property
     def batch_since(self) -> float | None:
         """When the running batch began, if one runs."""
@@ -236,7 +240,7 @@ class SimulatedJob:
         new = _new_share(working)
         self._batch = Batch(
             start=self.now,
-            end=self.now + self._length(upto - first, working, new),
+            end=self.now + self._length(upto - first, working, new, left=arrived - upto),
             first=first,
             upto=upto,
             executors=len(working),
@@ -250,9 +254,10 @@ class SimulatedJob:
         for executor in working:
             executor.worked = True
 
-    def _length(self, rows: float, working: Sequence[Executor], new: float) -> float:
+    def _length(self, rows: float, working: Sequence[Executor], new: float, left: float) -> float:
         capacity = self._executors.capacity(working, self.now)
-        seconds = self.plant.fixed(len(working)) + (rows + self._replay) / capacity
+        rate = self._rate(self.now) if left < 1 else NEVER
+        seconds = self.plant.fixed(len(working), rate) + (rows + self._replay) / capacity
         seconds *= self._chance.factor(self.plant.noise)
         seconds += self._reload + (self._warming(working) if new else 0.0)
         alone = (rows + self._replay) / self.plant.task_rate

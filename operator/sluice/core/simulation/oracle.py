@@ -63,9 +63,12 @@ class Oracle:
         )
 
     def _is_prompt(self, executors: int, now: int) -> bool:
-        coming, pace = load_from(self.trace, now), true_pace(self.plant, executors)
-        rates = zip(coming.times, coming.rates, strict=True)
-        batch = pace.ordinary(max(rate for at, rate in rates if at <= self.interval + STEP))
+        coming = load_from(self.trace, now)
+        pairs = zip(coming.times, coming.rates, strict=True)
+        rates = [rate for at, rate in pairs if at <= self.interval + STEP]
+        # As if rows waited for were as rare as at the lowest rate while there are as many as at the highest.
+        pace = true_pace(self.plant, executors, min(rates))
+        batch = pace.ordinary(max(rates))
         waited = max(self.plant.period, batch) + max(batch, pace.overhead)
         return waited + self.plant.floor <= self.plant.latency
 

@@ -7,6 +7,7 @@ no Spark: it has the capacity, the outages and the latencies of the published Fl
 whose records flow without batches, which a short trigger period, a limit of rows and a constant latency stand for.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -44,6 +45,9 @@ class Plant:
     """Of a batch, however few rows it has."""
     task_cost: float = 0.0
     """Of each task, however few rows it has. A stage with state has all its tasks in each batch."""
+    fetch_wait: float = 0.0
+    """That a task which has read all there is waits at most for the next row of its partition: Spark then asks where the
+    partition ends, and Kafka answers only after the consumer's next fetch, within fetch.max.wait.ms."""
     period: float = 0.0
     """Of the trigger; 0 starts a batch when the one before has ended."""
     most_rows: float | None = None
@@ -120,10 +124,21 @@ class Plant:
         useful = min(busy, slots if effective is None else effective)
         return self.task_rate * useful / self.hindrance(executors)
 
-    def fixed(self, executors: int) -> float:
-        """Seconds that a batch takes without rows: tasks without any go in waves, too."""
+    def fixed(self, executors: int, rate: float = math.inf) -> float:
+        """Seconds that a batch takes beside its rows: tasks without any go in waves, too.
+
+        So many rows per second come to a job that reads all there is. It need not wait for them behind a backlog.
+        """
         waves = -(-(self.tasks or 0) // (executors * self.cores))
-        return self.overhead + self.task_cost * waves * self.hindrance(executors)
+        work = self.task_cost * self.hindrance(executors)
+        return self.overhead + waves * (work + self._next_row(rate))
+
+    def _next_row(self, rate: float) -> float:
+        """Seconds that a task waits on average, where the rows of a partition come at equal distances."""
+        distance = (self.tasks or 0) / rate if rate > 0 else math.inf
+        if distance <= self.fetch_wait:
+            return distance / 2
+        return self.fetch_wait * (1 - self.fetch_wait / distance / 2)
 
     def hindrance(self, executors: int) -> float:
         """How many times as long a task takes beside those of all slots as alone."""

@@ -3,6 +3,7 @@
 Policies never see it. It answers with the recursion of `modelling.recovery`, fed with the plant's own numbers.
 """
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -32,11 +33,11 @@ def load_from(trace: Trace, now: int) -> Load:
     return found
 
 
-def true_pace(plant: Plant, executors: int) -> Pace:
-    """How a plant works with so many executors, all of them warm."""
+def true_pace(plant: Plant, executors: int, rate: float = math.inf) -> Pace:
+    """How a plant works with so many executors, all of them warm, if so many rows per second come."""
     return Pace(
         capacity=plant.capacity(executors),
-        overhead=plant.fixed(executors),
+        overhead=plant.fixed(executors, rate),
         period=plant.period,
         most_rows=plant.most_rows,
     )
@@ -53,7 +54,8 @@ def true_recovery(
     plant: Plant, trace: Trace, now: int, executors: int, downtime: float
 ) -> Recovery:
     """The recovery from a loss of the driver at a second, if no executor comes or goes."""
-    coming, pace = load_from(trace, now), true_pace(plant, executors)
+    coming = load_from(trace, now)
+    pace = true_pace(plant, executors, coming.rate(0.0))
     interval = max(plant.checkpoint, plant.period, min(pace.ordinary(coming.rate(0.0)), AHEAD))
     return predicted_recovery(coming, Outage(downtime=downtime, interval=interval), pace)
 
