@@ -46,8 +46,8 @@ class Plant:
     task_cost: float = 0.0
     """Of each task, however few rows it has. A stage with state has all its tasks in each batch."""
     fetch_wait: float = 0.0
-    """That a task which has read all there is waits at most for the next row of its partition: Spark then asks where the
-    partition ends, and Kafka answers only after the consumer's next fetch, within fetch.max.wait.ms."""
+    """That a task which has read all there is waits at most for the next row of its partition: Spark asks where that
+    ends, and Kafka answers only after the consumer's next fetch, within fetch.max.wait.ms."""
     period: float = 0.0
     """Of the trigger; 0 starts a batch when the one before has ended."""
     most_rows: float | None = None
