@@ -3,8 +3,8 @@
     seconds = overhead + waiting + rows x (1 + contention (n - 1)) / (task rate x busy slots)
 
 by least squares of relative errors, over windows in which n executors did not change and were warm. None of the three
-numbers is negative; how long tasks wait for rows of Kafka is known, by the plant. Where a batch takes hardly longer than
-the shortest one, it is making its tasks ready that takes the time, and not the rows: those windows say nothing of what
+numbers is negative; how long tasks wait for rows is known, by the plant. Where a batch takes hardly longer than the
+shortest one, it is making its tasks ready that takes the time, and not the rows: those windows say nothing of what
 executors can do.
 
 An executor that has just begun to work lacks a share of that speed, which fades:
