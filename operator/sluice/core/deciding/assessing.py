@@ -1,10 +1,11 @@
 """What a number of executors would bring: capacity, latency, recovery, and how fast a backlog is drained.
 
-Everything is judged at its worst moment within the horizon: the peak of the upper forecast against the lower edge of
-the capacity, and a driver lost at the worst of several moments. What cannot be predicted, because no model is there
+Everything is judged at its worst moment within the horizon: the peak of the upper forecast against what is sure of the
+capacity then, and a driver lost at the worst of several moments. What cannot be predicted, because no model is there
 yet, is replaced by what follows from the batches alone.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 from sluice.core.deciding.latencies import as_of
@@ -42,6 +43,9 @@ class Trial:
 
     load: Load
     peak: float
+    """The most that is to be ready for."""
+    likely: float
+    """The most that is expected."""
     horizon: float
     failures: tuple[Load, ...]
     """The load as it is seen from each moment at which the driver may be lost."""
@@ -62,7 +66,7 @@ class Assessment:
     capacity: float
     """The middle of its estimate."""
     utilisation: float
-    """The share of the lower edge of its capacity that the peak uses."""
+    """The share of what is sure of its capacity that the peak uses."""
     latency: float
     is_overload: bool
     shared: float
@@ -108,9 +112,10 @@ class Goals:
         return seconds <= best * (1 + self.tolerance)
 
 
-def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> Assessment:
-    """Try a candidate of a capacity, of which so much is sure."""
-    used, batching = _share(trial.peak, surely), trial.batching
+def assess(trial: Trial, executors: int, *, capacity: float, least: float) -> Assessment:
+    """Try a candidate of a capacity with its lower edge."""
+    surely, batching = _surely(trial, capacity, least), trial.batching
+    used = _share(trial.peak, surely)
     latency, is_overload = _latency(trial, executors, used, surely)
     trial = replace(trial, batching=batching.on(executors))
     outage = Outage(downtime=trial.downtime, interval=trial.interval)
@@ -125,6 +130,18 @@ def assess(trial: Trial, executors: int, *, capacity: float, surely: float) -> A
         limit=_seconds(recovery_limit(trial.peak, outage, _allowed(_unlimited(trial), capacity))),
         drain=_drain(trial, capacity),
     )
+
+
+def _surely(trial: Trial, capacity: float, least: float) -> float:
+    """What is sure of a capacity under the peak: the two are hardly ever at the edges of their ranges at once.
+
+    The logarithms of both ranges add up in squares, as independent errors do.
+    """
+    if not (least > 0 and trial.likely > 0):
+        return least
+    load, work = max(1.0, trial.peak / trial.likely), max(1.0, capacity / least)
+    both = math.hypot(math.log(load), math.log(work))
+    return max(least, capacity * load * math.exp(-both))
 
 
 def _told(seconds: float) -> str:

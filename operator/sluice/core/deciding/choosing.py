@@ -79,7 +79,7 @@ def choose(
         if executors not in seen:
             rate = capacity.rate(executors)
             least = surely.get(executors, capacity.estimate(executors).low)
-            seen[executors] = assess(trial, executors, capacity=rate, surely=least)
+            seen[executors] = assess(trial, executors, capacity=rate, least=least)
         return seen[executors]
 
     best = tried(useful[-1])

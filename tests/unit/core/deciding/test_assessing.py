@@ -33,6 +33,7 @@ def trial(arriving: Load | None = None, **changes: object) -> Trial:
     ordinary = Trial(
         load=expected,
         peak=max(expected.rates),
+        likely=max(expected.rates),
         horizon=600.0,
         failures=moments(expected, 600.0),
         backlog=0.0,
@@ -45,7 +46,21 @@ def trial(arriving: Load | None = None, **changes: object) -> Trial:
 
 
 def tried(capacity: float, ordinary: Trial) -> Assessment:
-    return assess(ordinary, 1, capacity=capacity, surely=capacity)
+    return assess(ordinary, 1, capacity=capacity, least=capacity)
+
+
+def test_load_and_capacity_are_not_taken_to_be_at_the_edges_of_their_ranges_at_once() -> None:
+    # 25 % on either side are 1.25 each, and exp(0.2231 x sqrt 2) = 1.3711 together, not 1.5625.
+    found = assess(trial(peak=125.0, likely=100.0), 1, capacity=200.0, least=160.0)
+    assert found.utilisation == pytest.approx(0.5 * 1.3711, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("peak", "least", "used"), [(125.0, 200.0, 0.625), (100.0, 160.0, 0.625), (100.0, 200.0, 0.5)]
+)
+def test_of_one_range_alone_the_edge_counts(peak: float, least: float, used: float) -> None:
+    found = assess(trial(peak=peak, likely=100.0), 1, capacity=200.0, least=least)
+    assert found.utilisation == pytest.approx(used)
 
 
 def test_the_driver_is_lost_at_the_worst_moment_of_the_horizon() -> None:
@@ -114,13 +129,13 @@ def test_latency_speaks_only_against_what_more_executors_would_make_faster() -> 
 
 def test_at_any_load_latency_speaks_for_executors_that_share_the_overhead() -> None:
     idle = trial(batching=Batching(overhead=1.0, shared=20.0))
-    found = [assess(idle, executors, capacity=1e4, surely=1e4) for executors in (1, 2, 4, 8)]
+    found = [assess(idle, executors, capacity=1e4, least=1e4) for executors in (1, 2, 4, 8)]
     # For the batch that runs, and then for its own.
     assert [round(one.latency) for one in found] == [42, 22, 12, 7]
     verdicts = [GOALS.shortfall(one, found[-1]) for one in found]
     assert [verdict is None for verdict in verdicts] == [False, False, False, True]
     alone = trial(batching=Batching(overhead=15.0, shared=5.0))
-    few, many = (assess(alone, executors, capacity=1e4, surely=1e4) for executors in (1, 8))
+    few, many = (assess(alone, executors, capacity=1e4, least=1e4) for executors in (1, 8))
     assert few.latency > GOALS.latency
     assert GOALS.shortfall(few, many) is None, "others would take a fourth of it at most"
 
@@ -132,7 +147,7 @@ def test_a_latency_that_was_seen_with_few_executors_is_shorter_with_more_that_sh
     )
     curve = explained_curve(seen, CAPACITY, batching)
     idle = trial(batching=batching, curve=curve)
-    found = [assess(idle, executors, capacity=1e4, surely=1e4) for executors in (1, 2, 4)]
+    found = [assess(idle, executors, capacity=1e4, least=1e4) for executors in (1, 2, 4)]
     assert [one.latency for one in found] == pytest.approx([42.0, 22.0, 12.0], rel=0.02)
 
 
@@ -151,7 +166,7 @@ def test_of_what_executors_share_latency_never_falls_with_the_load() -> None:
             trial(constant_load(rate), batching=batching, curve=curve),
             30,
             capacity=480_000.0,
-            surely=480_000.0,
+            least=480_000.0,
         ).latency
         for rate in (0.0, 1e5, 2e5, 3e5, 4e5)
     ]

@@ -56,8 +56,8 @@ def test_the_smallest_number_that_recovers_in_time_is_chosen() -> None:
 def test_without_a_recovery_target_the_peak_and_the_latency_decide() -> None:
     relaxed = steady(100_000, executors=2, targets=Targets(latency=10.0))
     assert SLUICE(relaxed).executors < SLUICE(steady(100_000, executors=2)).executors
-    # 105,000 rows/s at the upper edge of the forecast, at most 85 % of 16,000 less 5 % each.
-    assert SLUICE(relaxed).executors == 9
+    # 5 % each on the forecast and on 16,000 rows/s are 7 % together: 107,000 rows/s, at most 85 % of them.
+    assert SLUICE(relaxed).executors == 8
 
 
 SLOWER = replace(
@@ -589,8 +589,8 @@ def test_the_most_that_there_may_be_is_not_said_to_do_where_the_bound_is_missed_
     missed = SLUICE(most)
     assert missed.executors == 24
     assert missed.reason.startswith("24 executors stay, the most that helps, but latency")
-    kept = SLUICE(replace(most, targets=Targets(latency=60.0), executors=17, running=17))
-    assert (kept.executors, kept.reason) == (17, "17 executors will do")
+    kept = SLUICE(replace(most, targets=Targets(latency=60.0), executors=16, running=16))
+    assert (kept.executors, kept.reason) == (16, "16 executors will do")
 
 
 def test_an_infeasible_target_is_named_with_the_smallest_feasible_one() -> None:

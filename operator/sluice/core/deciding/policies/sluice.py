@@ -134,11 +134,11 @@ class Sluice:
             return expected
         if isinstance(capacity, NoData):
             return capacity
-        soon = self._trial(situation, upper, capacity)
+        soon = self._trial(situation, upper, expected, capacity)
         later = _over(soon, expected, self.horizon)
         return Case(situation=situation, capacity=capacity, soon=soon, later=later)
 
-    def _trial(self, situation: Situation, load: Load, capacity: Capacity) -> Trial:
+    def _trial(self, situation: Situation, load: Load, expected: Load, capacity: Capacity) -> Trial:
         batching, batch = situation.batching, situation.observed.batch
         waiting = backlog(situation, capacity.rate(max(1, situation.running)), self.calm)
         # A batch that works on a backlog is longer than the one before a failure would be.
@@ -146,6 +146,7 @@ class Sluice:
         return Trial(
             load=load,
             peak=peak(load, self.lead),
+            likely=peak(expected, self.lead),
             horizon=self.lead,
             failures=moments(load, self.lead),
             backlog=waiting,
@@ -242,8 +243,7 @@ class Sluice:
         needed = max(needed, int(min(foreseen, needed + rescale.break_even(self.horizon))))
         ahead = self.foresight * self.horizon
         headroom = self.headroom if rescale.path is Path.RESTART else 0.0
-        load = case.soon.load.scaled(1 + max(self._trend(case.later), headroom))
-        farther = self._choice(case, _over(case.soon, load, self.lead))
+        farther = self._choice(case, _scaled(case.soon, 1 + max(self._trend(case.later), headroom)))
         foreseen = max(foreseen, farther.chosen.executors)
         growth = max((foreseen - needed) / ahead, _seen_growth(case.situation, needed))
         most = needed + min(growth * ahead, rescale.reserve(growth))
@@ -260,8 +260,8 @@ class Sluice:
         known, soon = highest(case.situation, before=self.horizon), case.soon
         if soon.peak <= 0 or case.later.peak > (1 + self.headroom) * known:
             return INFINITE
-        load = soon.load.scaled(max(1.0, (1 + headroom) * known / soon.peak))
-        return self._choice(case, _over(soon, load, self.lead)).chosen.executors
+        again = _scaled(soon, max(1.0, (1 + headroom) * known / soon.peak))
+        return self._choice(case, again).chosen.executors
 
     def _trend(self, trial: Trial) -> float:
         """The share by which the load grows if the trend goes on."""
@@ -324,7 +324,7 @@ class Sluice:
             return NoData("nothing will arrive")
 
         def is_enough(rate: float) -> bool:
-            trial = _over(later, later.load.scaled(rate / later.peak), later.horizon)
+            trial = _scaled(later, rate / later.peak)
             found = self._choice(case, trial, candidates=(executors, most))
             return found.chosen.executors <= executors
 
@@ -380,12 +380,19 @@ def _seen_growth(situation: Situation, needed: int) -> float:
     return max(0.0, grown) / since
 
 
+def _scaled(trial: Trial, factor: float) -> Trial:
+    """The same trial with so many times the load."""
+    scaled = _over(trial, trial.load.scaled(factor), trial.horizon)
+    return replace(scaled, likely=factor * trial.likely)
+
+
 def _over(trial: Trial, load: Load, horizon: float) -> Trial:
-    """The same trial with another load and horizon."""
+    """The same trial with another load and horizon, of which that much is expected."""
     return replace(
         trial,
         load=load,
         peak=peak(load, horizon),
+        likely=peak(load, horizon),
         horizon=horizon,
         failures=moments(load, horizon),
     )
