@@ -66,7 +66,7 @@ class Oracle:
         coming = load_from(self.trace, now)
         pairs = zip(coming.times, coming.rates, strict=True)
         rates = [rate for at, rate in pairs if at <= self.interval + STEP]
-        # As if rows waited for were as rare as at the lowest rate while there are as many as at the highest.
+        # Tasks wait longest at the lowest rate, and rows take longest at the highest.
         pace = true_pace(self.plant, executors, min(rates))
         batch = pace.ordinary(max(rates))
         waited = max(self.plant.period, batch) + max(batch, pace.overhead)
