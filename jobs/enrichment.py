@@ -74,6 +74,8 @@ def _read(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
     )
     reader = reader.option("subscribe", options.input_topic)
     reader = reader.option("startingOffsets", options.starting_offsets)
+    # By Kafka's default, 500, a task waits so long for the row after its last one.
+    reader = reader.option("kafka.fetch.max.wait.ms", options.fetch_max_wait_milliseconds)
     if options.max_offsets_per_trigger:
         reader = reader.option("maxOffsetsPerTrigger", options.max_offsets_per_trigger)
     if options.min_partitions:
@@ -100,7 +102,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--trigger", default="2 seconds")
     parser.add_argument("--max-offsets-per-trigger", type=int)
     parser.add_argument("--min-partitions", type=int, help="at least so many tasks per batch")
-    parser.add_argument("--wait-milliseconds", type=int, default=10)
+    parser.add_argument("--fetch-max-wait-milliseconds", type=int, default=10, help="of Kafka")
+    parser.add_argument("--wait-milliseconds", type=int, default=10, help="for each record")
     options = parser.parse_args()
     if options.sink in ("files", "table"):
         if not options.output_directory:

@@ -67,6 +67,8 @@ def _read(spark: SparkSession, options: argparse.Namespace) -> DataFrame:
         "kafka.bootstrap.servers", options.bootstrap_servers
     )
     reader = reader.option("subscribe", options.input_topic).option("startingOffsets", "earliest")
+    # By Kafka's default a task waits up to half a second for the row after its last one.
+    reader = reader.option("kafka.fetch.max.wait.ms", 10)
     if options.max_offsets_per_trigger:
         reader = reader.option("maxOffsetsPerTrigger", options.max_offsets_per_trigger)
     return reader.load()

@@ -20,7 +20,13 @@ from bench.closed_loop.courses import Course
 from bench.closed_loop.figures import Struck
 from bench.closed_loop.fitting import windows, with_pace, with_warming
 from bench.closed_loop.measurements import Measurement
-from bench.closed_loop.scene import DRIVER_KILLED, EXECUTOR_KILLED, EXECUTORS_KILLED, Scene
+from bench.closed_loop.scene import (
+    DRIVER_KILLED,
+    EXECUTOR_KILLED,
+    EXECUTORS_KILLED,
+    FETCH_WAIT,
+    Scene,
+)
 from bench.closed_loop.usage import with_usage
 from sluice.core.deciding.situation import Bounds
 from sluice.core.series import NoData
@@ -30,9 +36,6 @@ DEFAULTS = STATELESS
 
 SPREAD = 0.1
 """Of the logarithm of outages and starts: less than that of `DEFAULTS`, for the medians are of this machine."""
-
-FETCH_WAIT = 0.5
-"""Kafka's fetch.max.wait.ms, which the job leaves as it is, in seconds."""
 
 AFTER = 60.0
 """Seconds after the loss of an executor in which batches show what its successor costs."""

@@ -12,7 +12,7 @@ Of the first two the operator observes only, so that it predicts recoveries, too
 from collections.abc import Mapping
 from typing import Any
 
-from bench.closed_loop.scene import Scene
+from bench.closed_loop.scene import FETCH_WAIT, Scene
 from e2e.support import jobs
 
 Json = dict[str, Any]
@@ -39,7 +39,10 @@ def stream_job(scene: Scene, contender: str) -> Json:
     """The StreamJob of a contender. One with a profile rests until that has ended: the copies have the machine."""
     body = jobs.enrichment(JOB, scene.wait, **_scaling(scene, contender))
     spec = body["spec"]
-    spec["application"]["arguments"] += [f"--max-offsets-per-trigger={scene.most_rows}"]
+    spec["application"]["arguments"] += [
+        f"--max-offsets-per-trigger={scene.most_rows}",
+        f"--fetch-max-wait-milliseconds={1000 * FETCH_WAIT:g}",
+    ]
     spec["executors"] |= {"min": scene.smallest, "max": scene.largest, "initial": scene.largest}
     # An objective over weeks, as most are: over an hour, one failure would forbid to shrink for the rest of the run.
     spec["slo"] = {

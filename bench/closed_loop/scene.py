@@ -24,6 +24,11 @@ executors are lost where the load falls.
 PREDICTED = frozenset((EXECUTOR_KILLED, DRIVER_KILLED))
 """Failures of which the models say how long a recovery takes; of all executors at once they know nothing."""
 
+FETCH_WAIT = 0.5
+"""Seconds that a task waits at most for the row after its last one: Kafka's default, fetch.max.wait.ms, as the jobs of
+most users have it.
+"""
+
 SHORTEST = 4.0
 """Minutes: in less, each failure would strike before the job has recovered from the one before."""
 

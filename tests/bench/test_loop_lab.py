@@ -11,7 +11,7 @@ from bench.closed_loop import calibrating, fitting, simulating, usage
 from bench.closed_loop.courses import DriverCourse, Samples
 from bench.closed_loop.figures import Figures, Profiled, Struck
 from bench.closed_loop.measurements import Cpu, Measurement
-from bench.closed_loop.scene import Scene
+from bench.closed_loop.scene import FETCH_WAIT, Scene
 from bench.closed_loop.simulating import Entry
 from sluice.core.autoscaling import pause_of
 from sluice.core.deciding.situation import Bounds
@@ -57,7 +57,7 @@ def test_calibration_finds_how_long_batches_starts_and_outages_take(plant: Plant
 
 
 def test_what_tasks_wait_for_rows_of_quiet_partitions_is_no_overhead_and_no_work() -> None:
-    quiet = replace(CALM, fetch_wait=calibrating.FETCH_WAIT)
+    quiet = replace(CALM, fetch_wait=FETCH_WAIT)
     found = calibrating.calibrated(SCENE, [from_the_lab(SCENE, quiet, "static")])
     assert not isinstance(found, NoData)
     assert found.overhead == pytest.approx(quiet.overhead, abs=0.1)

@@ -1,5 +1,6 @@
 """What the programs of the image are told on the command line."""
 
+import importlib
 import sys
 
 import pytest
@@ -28,6 +29,35 @@ def test_a_sink_without_its_place_is_refused_before_spark_starts(
     with pytest.raises(SystemExit):
         enrichment.main()
     assert f"--sink={sink} needs {missing}" in capsys.readouterr().err
+
+
+class Reader:
+    """Spark's reader, as far as programs use it."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, object] = {}
+        self.readStream = self
+
+    def format(self, _: str) -> "Reader":
+        return self
+
+    def option(self, name: str, value: object) -> "Reader":
+        self.options[name] = value
+        return self
+
+    def load(self) -> "Reader":
+        return self
+
+
+@pytest.mark.parametrize("job", ["advertisement", "enrichment", "top_speed"])
+def test_tasks_do_not_wait_for_rows_of_quiet_partitions(
+    job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = importlib.import_module(f"jobs.{job}")
+    monkeypatch.setattr(sys, "argv", [f"{job}.py", *REQUIRED, "--output-topic=out"])
+    reader = Reader()
+    program._read(reader, program._options())
+    assert reader.options["kafka.fetch.max.wait.ms"] == 10
 
 
 @pytest.mark.parametrize(
