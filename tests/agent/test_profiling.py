@@ -247,6 +247,7 @@ def test_a_job_from_kafka_to_kafka_reads_all_as_nobody_else_and_names_no_other_b
         ("option", "kafka.bootstrap.servers", "kafka:9092"),
         ("option", "subscribe", "ads"),
         ("option", "startingOffsets", "earliest"),
+        ("option", "kafka.fetch.max.wait.ms", "10"),
         ("option", "groupIdPrefix", "sluice-profile-views"),
         ("option", "maxOffsetsPerTrigger", "500"),
         ("load",),
