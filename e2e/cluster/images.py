@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import tarfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,10 @@ def write_archive(
     manifest = [{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]
     files = {"config.json": configuration, "layer.tar": layer}
     files["manifest.json"] = json.dumps(manifest).encode()
-    target.write_bytes(_tar(files, mode=0o644))
+    # Nodes are prepared side by side, and whoever finds it takes it to be whole.
+    partial = target.with_name(f"{target.name}.{threading.get_ident()}")
+    partial.write_bytes(_tar(files, mode=0o644))
+    partial.replace(target)
 
 
 def _tar(files: dict[str, bytes], *, mode: int) -> bytes:

@@ -6,6 +6,8 @@ import json
 import tarfile
 from pathlib import Path
 
+import pytest
+
 from e2e.cluster import images
 
 
@@ -34,6 +36,22 @@ def member(archive: Path, name: str) -> bytes:
         file = opened.extractfile(name)
         assert file is not None
         return file.read()
+
+
+def test_an_archive_that_is_there_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    whole = Path.write_bytes
+
+    def slowly(path: Path, content: bytes) -> int:
+        whole(path, content[: len(content) // 2])
+        seen.append((tmp_path / "archive.tar").exists())
+        return whole(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", slowly)
+    archive = write(tmp_path)
+    assert seen == [False, False], "neither with the program nor with half of the archive"
+    assert images.names(archive) == ["localhost/one:1"]
+    assert {path.name for path in tmp_path.iterdir()} == {"archive.tar", "busybox"}
 
 
 def test_an_archive_names_its_image_and_its_layers(tmp_path: Path) -> None:
