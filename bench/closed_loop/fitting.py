@@ -116,11 +116,11 @@ def with_pace(plant: Plant, found: Sequence[Window]) -> Plant | NoData:
     rows = np.array([one.rows for one in found])
     others = np.array([one.executors - 1.0 for one in found])
     seconds = np.array([one.seconds for one in found])
-    left = 1 - np.array([one.waiting(plant) for one in found]) / seconds
+    worked = 1 - np.array([one.waiting(plant) for one in found]) / seconds
     columns = np.stack(
         [np.array([one.batches for one in found]), rows / busy, rows / busy * others], axis=1
     )
-    overhead, work, hindrance = _not_negative(columns / seconds[:, None], left)
+    overhead, work, hindrance = _not_negative(columns / seconds[:, None], worked)
     if work <= 0:
         return NoData("batches of more rows took no longer: their capacity cannot be told")
     return replace(

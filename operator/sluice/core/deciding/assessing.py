@@ -139,9 +139,9 @@ def _surely(trial: Trial, capacity: float, least: float) -> float:
     """
     if not (least > 0 and trial.likely > 0):
         return least
-    load, work = max(1.0, trial.peak / trial.likely), max(1.0, capacity / least)
-    both = math.hypot(math.log(load), math.log(work))
-    return max(least, capacity * load * math.exp(-both))
+    above, below = max(1.0, trial.peak / trial.likely), max(1.0, capacity / least)
+    both = math.hypot(math.log(above), math.log(below))
+    return max(least, capacity * above * math.exp(-both))
 
 
 def _told(seconds: float) -> str:

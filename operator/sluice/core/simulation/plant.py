@@ -131,9 +131,9 @@ class Plant:
         """
         waves = -(-(self.tasks or 0) // (executors * self.cores))
         work = self.task_cost * self.hindrance(executors)
-        return self.overhead + waves * (work + self._next_row(rate))
+        return self.overhead + waves * (work + self._wait_for_row(rate))
 
-    def _next_row(self, rate: float) -> float:
+    def _wait_for_row(self, rate: float) -> float:
         """Seconds that a task waits on average, where the rows of a partition come at equal distances."""
         distance = (self.tasks or 0) / rate if rate > 0 else math.inf
         if distance <= self.fetch_wait:
