@@ -118,7 +118,7 @@ def test_a_recovery_takes_as_long_as_predicted(utilisation: float, period: float
 
 @pytest.mark.parametrize(
     ("rate", "waited"),
-    [(2400, 0.01 / 2), (100, 0.24 / 2), (48, 0.5 / 2), (24, (0.5 / 2 + 0.5) / 2), (0, 0.5)],
+    [(2400, 0.01 / 2), (100, 0.24 / 2), (48, 0.5 / 2), (24, (0.5 / 2 + 0.5) / 2), (0, 0)],
 )
 def test_a_task_that_has_read_all_waits_for_the_next_row_of_its_partition(
     rate: float, waited: float

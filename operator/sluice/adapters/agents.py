@@ -18,6 +18,7 @@ from sluice.adapters.http import NO_ANSWER, is_success, why
 from sluice.core import ownedconf
 from sluice.core.checkpoints import PINNED, CheckpointReport
 from sluice.core.learning.batches import BatchReport
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.observations import (
     AgentReport,
     Asking,
@@ -230,9 +231,17 @@ def _query(query: dict[str, Any]) -> QueryReport:
         batches=tuple(_batch(batch) for batch in query.get("batches") or ()),
         trigger_seconds=query.get("triggerSeconds"),
         most_rows=query.get("mostRows"),
+        fetching=_fetching(query.get("fetching")),
         checkpoint=_checkpoint(query.get("checkpoint")),
         profile=(query.get("profile") or {}).get("kind"),
     )
+
+
+def _fetching(fetching: dict[str, Any] | None) -> Fetching | None:
+    if fetching is None:
+        return None
+    longest = float(fetching["longestWaitSeconds"])
+    return Fetching(partitions=int(fetching["partitions"]), longest=longest)
 
 
 def _checkpoint(checkpoint: dict[str, Any] | None) -> CheckpointReport | None:

@@ -28,6 +28,8 @@ _OUR_PARAMETERS = {
 }
 
 _SERVERS = "bootstrap.servers"
+_LONGEST_WAIT = "fetch.max.wait.ms"
+_DEFAULT_MILLISECONDS = 500
 
 _OF_CONSUMERS = ("group.id", "group.instance.id")
 """An admin client has no use for them, and each query may have its own."""
@@ -80,14 +82,34 @@ def users_reader(query: Any, source: str) -> Any:
     Raises LookupError where there is none, and where several clusters have a topic of that name, as while a job moves
     from one to the other: the answers of one would be taken for those of both.
     """
-    sources = query.streamingQuery().sources()
-    streams = (sources.apply(index) for index in range(sources.size()))
+    streams = _streams(query)
     found = [stream.kafkaOffsetReader() for stream in streams if stream.toString() == source]
     if not found:
         raise LookupError(f"the query has no source {source!r}")
     if len({reader.driverKafkaParams().get(_SERVERS) for reader in found}) > 1:
         raise LookupError(f"the query reads {source} from several clusters")
     return found[0]
+
+
+def longest_wait(query: Any) -> float | None:
+    """Return the most seconds for which a consumer waits for the next row; None without Kafka, and where it is untold.
+
+    Of several sources the longest counts.
+    """
+    try:
+        streams = [stream for stream in _streams(query) if offsets.is_kafka(stream.toString())]
+        told = [
+            stream.kafkaOffsetReader().driverKafkaParams().get(_LONGEST_WAIT) for stream in streams
+        ]
+        waits = [_DEFAULT_MILLISECONDS if wait is None else int(str(wait)) for wait in told]
+    except Exception:  # noqa: BLE001  # py4j raises errors of many kinds for a name that is not there
+        return None
+    return max(waits) / 1000 if waits else None
+
+
+def _streams(query: Any) -> list[Any]:
+    sources = query.streamingQuery().sources()
+    return [sources.apply(index) for index in range(sources.size())]
 
 
 def parameters(jvm: Any, users: Any) -> Any:

@@ -21,7 +21,7 @@ _RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=(\d+), rampUpTimeSeconds=0\b")
 def rows_until(description: str, offset: Any) -> float | None:
     """Return the rows from the beginning of the source until the offset."""
     offset = _value(offset)
-    if _is_kafka(description):
+    if is_kafka(description):
         partitions = by_partition(description, offset)
         return float(sum(partitions.values())) if partitions else None
     if description.startswith("RatePerMicroBatchStream"):
@@ -32,7 +32,7 @@ def rows_until(description: str, offset: Any) -> float | None:
 def by_partition(description: str, offset: Any) -> dict[str, int]:
     """Return the offset of each of Kafka's partitions; nothing for other sources and odd offsets."""
     offset = _value(offset)
-    if not _is_kafka(description) or not isinstance(offset, dict):
+    if not is_kafka(description) or not isinstance(offset, dict):
         return {}
     found = {
         f"{topic}-{partition}": value
@@ -44,7 +44,8 @@ def by_partition(description: str, offset: Any) -> dict[str, int]:
     return found if is_plain else {}
 
 
-def _is_kafka(description: str) -> bool:
+def is_kafka(description: str) -> bool:
+    """Tell whether a source is Kafka, by Spark's words for it."""
     return description.startswith("Kafka")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sluice.agent import checkpoints, executors, logs, progress, reading
+from sluice.agent import checkpoints, executors, kafka, logs, progress, reading
 from sluice.agent.latency import Timing
 from sluice.agent.leaving import Leaving
 from sluice.agent.progress import Progress
@@ -240,6 +240,7 @@ def _with_settings(query: Query, record: Record) -> Record:
         return record
     if query.pace is None:
         query.pace = reading.pace_of(query.java)
+        record = replace(record, longest_wait=kafka.longest_wait(query.java))
     if record.layout is None and batch.state:
         seen = StateLayout(batch.state.partitions, batch.state.provider)
         return replace(record, layout=reading.state_layout(query.java) or seen)

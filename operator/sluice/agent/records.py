@@ -106,7 +106,8 @@ class Record:
     """One query: who it is, its last trigger and batch, and everything counted so far.
 
     Its sources have `curves` of what triggers saw, by which rows are counted and timed, and the same with what was
-    `seen` since, which tells how it stands now.
+    `seen` since, which tells how it stands now. For the next row of Kafka a task waits for `longest_wait` seconds at
+    most.
     """
 
     label: str
@@ -134,6 +135,7 @@ class Record:
     retention: Retention = field(default_factory=Retention)
     layout: StateLayout | None = None
     pace: Pace | None = None
+    longest_wait: float | None = None
     checkpoint: Checkpoint | None = None
     replaced: Replaced | None = None
     doing: str | None = None
@@ -192,6 +194,7 @@ class Record:
             newest_event_time=None,
             layout=None,
             pace=None,
+            longest_wait=None,
             checkpoint=None,
             replaced=None,
             doing=None,
@@ -262,6 +265,10 @@ class Record:
         size = self.last_batch.state if self.last_batch else None
         is_counted = self.layout is None or self.layout.counts_rows
         return size.rows if size is not None and is_counted else None
+
+    def partitions(self) -> int:
+        """Return the partitions of Kafka that are read, as of the last trigger."""
+        return sum(len(source.ends) for source in self.last.sources) if self.last else 0
 
     def retention_used(self) -> float | None:
         """Return the share of what the sources keep that waits, in the partition where it is largest."""

@@ -125,6 +125,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "state": _state(record),
         "triggerSeconds": (record.pace.trigger_seconds if record.pace else record.trigger.seconds),
         "mostRows": record.pace.most_rows if record.pace else None,
+        "fetching": _fetching(record),
         "checkpoint": _checkpoint(record.checkpoint),
     }
 
@@ -139,6 +140,14 @@ def _asking(asking: Asking | None) -> dict[str, Any] | None:
     if asking is None:
         return None
     return {"source": asking.source, "since": logs.timestamp(asking.since)}
+
+
+def _fetching(record: Record) -> dict[str, Any] | None:
+    """Describe what tasks wait for; null for a query that does not read Kafka."""
+    partitions, longest = record.partitions(), record.longest_wait
+    if not partitions or longest is None:
+        return None
+    return {"partitions": partitions, "longestWaitSeconds": longest}
 
 
 def _checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sluice.console.trends import Key
-from sluice.core.conditions import Condition, DriverThere, Status
+from sluice.core.conditions import TASKS_WAIT, Condition, DriverThere, Status
 
 UNSEEN = "Unseen"
 """In place of a phase, as in the operator's metrics."""
@@ -30,7 +30,7 @@ class Told:
     @property
     def is_odd(self) -> bool:
         """Whether its owner should know of it, though all goes well."""
-        return self.is_true and self.reason == DriverThere.UNTRIED_SPARK
+        return self.is_true and self.reason in (DriverThere.UNTRIED_SPARK, TASKS_WAIT)
 
 
 @dataclass(frozen=True, slots=True)

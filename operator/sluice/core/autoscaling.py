@@ -40,6 +40,7 @@ def terms_of(job: StreamJob, report: AgentReport | None) -> Terms:
         mode=job.scaling.mode,
         period=max(periods, default=0.0),
         most_rows=sum(limits) if limits and len(limits) == len(queries) else None,
+        fetching=report.fetching if report is not None else None,
         settling=max(SETTLING, job.scaling.stabilisation.total_seconds()),
     )
 

@@ -59,6 +59,10 @@ class DriverThere(StrEnum):
     NODE_LOST = "NodeLost"
 
 
+TASKS_WAIT = "TasksWait"
+"""The reason of Progressing where batches are made, and a good part of each is waiting that the program can avoid."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One condition as it is now: `reason` is CamelCase for machines, `message` a sentence."""

@@ -69,7 +69,7 @@ def likely_recovery(situation: Situation, cause: Cause) -> Measured:
         return capacity
     if isinstance(arrival, NoData):
         return arrival
-    batching = situation.batching.on(situation.executors)
+    batching = situation.batching.on(situation.executors, arrival)
     outage = Outage(
         downtime=situation.models.downtimes.of(cause).quantile(0.5),
         interval=_uncommitted(situation.observed),

@@ -12,6 +12,7 @@ from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import Decided
 from sluice.core.learning.batches import BatchReport
 from sluice.core.measurement import NOT_CONFIGURED, Measurement, Unmeasured
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.quantities import CpuShare
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -201,11 +202,11 @@ class QueryReport:
     `backlog_rows` are at the sources by now and in no committed batch, the oldest of them for the time of `backlog`;
     `left_rows` of them had arrived when the last batch was planned, and did not fit into it. `batches` are the last
     ones, the oldest first. `trigger_seconds` is the period of the trigger, 0 where a batch follows the other at once;
-    `most_rows` the limit of a batch. Each is None where it is not known. `latency` is in seconds by percentile, of the
-    rows that were committed in the last `latency_window` seconds. It `is_idle` while it does nothing, for it has found
-    nothing at its sources. `ended_at` is when the driver saw that it had ended;
-    an older agent does not tell. `profile` is what a copy's agent has made of the query's sink ("dropped"; "lowerBound"
-    if a part of the program's work went with it).
+    `most_rows` the limit of a batch, and `fetching` what its tasks wait for. Each is None where it is not known.
+    `latency` is in seconds by percentile, of the rows that were committed in the last `latency_window` seconds. It
+    `is_idle` while it does nothing, for it has found nothing at its sources. `ended_at` is when the driver saw that it
+    had ended; an older agent does not tell. `profile` is what a copy's agent has made of the query's sink ("dropped";
+    "lowerBound" if a part of the program's work went with it).
     """
 
     name: str
@@ -232,6 +233,7 @@ class QueryReport:
     batches: tuple[BatchReport, ...] = ()
     trigger_seconds: float | None = None
     most_rows: float | None = None
+    fetching: Fetching | None = None
     checkpoint: CheckpointReport | None = None
     profile: str | None = None
 
@@ -368,6 +370,16 @@ class AgentReport:
             if query.arrivals_untold
         ]
         return found[0] if found and len(found) == len(self.running) else None
+
+    @property
+    def fetching(self) -> Fetching | None:
+        """The partitions of all queries that run, and the longest that a task of any of them waits for a row."""
+        told = [query.fetching for query in self.running if query.fetching is not None]
+        if not told:
+            return None
+        return Fetching(
+            partitions=sum(one.partitions for one in told), longest=max(one.longest for one in told)
+        )
 
     @property
     def state_tasks(self) -> int | None:

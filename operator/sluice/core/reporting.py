@@ -12,13 +12,23 @@ from sluice.core import (
     checkpoints,
     executorfaults,
     hints,
+    quietness,
     releases,
     scalingclaims,
     specclaims,
     succession,
 )
 from sluice.core.application import JobKey, StreamJob
-from sluice.core.conditions import Claim, Condition, DriverThere, Status, fails, holds, unknown
+from sluice.core.conditions import (
+    TASKS_WAIT,
+    Claim,
+    Condition,
+    DriverThere,
+    Status,
+    fails,
+    holds,
+    unknown,
+)
 from sluice.core.measurement import (
     NOT_CONFIGURED,
     NOT_YET_ASKED,
@@ -29,6 +39,7 @@ from sluice.core.measurement import (
 from sluice.core.observations import AgentReport, DriverPod, Observed, Processing, QueryReport
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase, Record
+from sluice.core.running import executors_of
 from sluice.core.series import NoData
 from sluice.core.steps import Verdict
 
@@ -255,7 +266,9 @@ def _progress(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -
     for query in report.counting:
         if query.processing is Processing.CONTINUOUS:
             return holds(kind, "Continuous", f"Query {query.name!r} {query.arrivals_untold}.")
-    return holds(kind, "Batches", _told_of_batches(verdict.record, report))
+    told = _told_of_batches(verdict.record, report)
+    waiting = quietness.told(report, executors_of(job, seen.driver).slots)
+    return holds(kind, TASKS_WAIT if waiting else "Batches", told + waiting)
 
 
 def _told_of_batches(record: Record, report: AgentReport) -> str:

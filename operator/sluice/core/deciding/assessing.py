@@ -117,7 +117,7 @@ def assess(trial: Trial, executors: int, *, capacity: float, least: float) -> As
     surely, batching = _surely(trial, capacity, least), trial.batching
     used = _share(trial.peak, surely)
     latency, is_overload = _latency(trial, executors, used, surely)
-    trial = replace(trial, batching=batching.on(executors))
+    trial = replace(trial, batching=batching.on(executors, trial.likely))
     outage = Outage(downtime=trial.downtime, interval=trial.interval)
     return Assessment(
         executors=executors,
@@ -163,9 +163,10 @@ def _latency(trial: Trial, executors: int, used: float, surely: float) -> tuple[
     curve, batching = trial.curve, trial.batching
     if not isinstance(curve, NoData):
         is_overload = used >= OVERLOADED_FROM and curve.at(used).is_overload
-        return as_of(curve, batching, executors).at(used).seconds.value, is_overload
+        curve = as_of(curve, batching, executors, trial.likely)
+        return curve.at(used).seconds.value, is_overload
     # A record waits for the batch that runs, or for the trigger, and then for its own batch.
-    batch = pace(batching.on(executors), surely).ordinary(trial.peak)
+    batch = pace(batching.on(executors, trial.likely), surely).ordinary(trial.peak)
     return max(batching.period, batch) + batch, used >= 1
 
 

@@ -6,6 +6,7 @@ monotone curve look bad from there on.
 
 The utilisation tells all of them where batches take the same on top of their rows with any number of executors. Where
 executors share a part of that, a latency is as much longer with few of them as batches are, at the same utilisation.
+So it is where tasks wait for rows: the fewer come, the longer.
 """
 
 import math
@@ -29,7 +30,9 @@ UNEXPLAINED = 2.0
 def explained_curve(
     model: LatencyModel, capacity: Capacity, batching: Batching
 ) -> LatencyCurve | NoData:
-    """The latency at any utilisation of one executor, from what load explains; `as_of` has that of others."""
+    """The latency at any utilisation of one executor whose tasks wait for no rows, from what load explains; `as_of` has
+    that of others.
+    """
     alike = LatencyModel(
         observed=tuple(
             _as_of_one(point, capacity, batching) for point in (*model.profiled, *model.observed)
@@ -38,15 +41,15 @@ def explained_curve(
     return LatencyModel(observed=explained(alike, capacity)).fitted(capacity)
 
 
-def as_of(curve: LatencyCurve, batching: Batching, executors: int) -> LatencyCurve:
-    """That of so many executors.
+def as_of(curve: LatencyCurve, batching: Batching, executors: int, rate: float) -> LatencyCurve:
+    """That of so many executors to which so many rows per second come.
 
     The more is used, the more of a batch they may share: then what noise made too long at a low utilisation would seem
     to fall. It does not.
     """
-    if not batching.shared:
+    if not batching.is_shared:
         return curve
-    these, one = batching.on(executors), batching.on(1)
+    these, one = batching.on(executors, rate), _of_one(batching)
     logs: list[float] = []
     for log, step in groupby(zip(curve.logs, curve.utilisations, strict=True), key=itemgetter(0)):
         uses = [used for _, used in step]
@@ -63,11 +66,16 @@ def by_batches(batching: Batching, used: float) -> float:
 
 
 def _as_of_one(point: LatencyPoint, capacity: Capacity, batching: Batching) -> LatencyPoint:
-    if not batching.shared:
+    if not batching.is_shared:
         return point
     used = _used(point, capacity)
-    factor = by_batches(batching.on(point.executors), used) / by_batches(batching.on(1), used)
+    these = batching.on(point.executors, point.rate)
+    factor = by_batches(these, used) / by_batches(_of_one(batching), used)
     return replace(point, seconds=point.seconds / factor)
+
+
+def _of_one(batching: Batching) -> Batching:
+    return batching.on(1, math.inf)
 
 
 def explained(model: LatencyModel, capacity: Capacity) -> tuple[LatencyPoint, ...]:

@@ -8,7 +8,7 @@ it is.
 import math
 from statistics import median
 
-from sluice.core.deciding.situation import Forecast, Situation
+from sluice.core.deciding.situation import Batching, Forecast, Situation
 from sluice.core.forecasting.forecast import SILENT
 from sluice.core.modelling.load import Load, load
 from sluice.core.series import NoData
@@ -97,8 +97,15 @@ def backlog(situation: Situation, capacity: float, calm: float) -> float:
 
     In seconds of work and not of arrival: then more load never makes a backlog look normal.
     """
-    lag, batching = situation.observed.lag, situation.batching.on(situation.running)
+    lag, batching = situation.observed.lag, batching_now(situation)
     if isinstance(lag, NoData):
         return 0.0
     normal = capacity * (calm + 3 * max(batching.period, batching.overhead))
     return max(0.0, lag - normal)
+
+
+def batching_now(situation: Situation) -> Batching:
+    """How the query makes batches on the executors that are there, at the rate with which rows arrive."""
+    arrival = situation.observed.arrival
+    rate = math.inf if isinstance(arrival, NoData) else arrival
+    return situation.batching.on(situation.running, rate)

@@ -101,7 +101,7 @@ def _cheapest(
     price: Price,
     live: Cause,
 ) -> Rescale:
-    after = pace(trial.batching.on(executors), capacity.rate(executors))
+    after = pace(trial.batching.on(executors, trial.likely), capacity.rate(executors))
     outages = {
         path: _outage(situation, trial, after, cause)
         for path, cause in _ways(situation, live).items()

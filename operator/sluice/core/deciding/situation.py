@@ -12,6 +12,7 @@ from sluice.core.deciding.harms import Harm
 from sluice.core.forecasting.forecast import Forecast as Forecast
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.latency import LatencyModel
 from sluice.core.modelling.shapes import part_of_each
 from sluice.core.series import Measured, NoData
@@ -71,19 +72,30 @@ class Targets:
 class Batching:
     """How the query makes batches: seconds per batch on top of its rows, the trigger's period, rows per batch.
 
-    To the `overhead` come `shared` seconds of tasks that there are without rows, too, which executors share. A period
-    of 0 starts a batch when the one before has ended; `most_rows` of None is no limit.
+    To the `overhead` come `shared` seconds of tasks that there are without rows, too, which executors share, and what
+    tasks wait for rows, of which an executor runs as many at once as it has `cores`. A period of 0 starts a batch when
+    the one before has ended; `most_rows` of None is no limit.
     """
 
     overhead: float = 0.0
     shared: float = 0.0
     period: float = 0.0
     most_rows: float | None = None
+    fetching: Fetching | None = None
+    cores: int = 1
 
-    def on(self, executors: int) -> "Batching":
-        """The same on so many executors, with their share as part of the overhead."""
-        share = self.shared * part_of_each(executors)
-        return replace(self, overhead=self.overhead + share, shared=0.0)
+    @property
+    def is_shared(self) -> bool:
+        """Whether the fewer executors there are, the longer a batch takes without rows."""
+        return self.shared > 0 or self.fetching is not None
+
+    def on(self, executors: int, rate: float) -> "Batching":
+        """The same on so many executors to which so many rows per second come, with all that it takes as overhead."""
+        overhead = self.overhead + self.shared * part_of_each(executors)
+        if self.fetching is not None:
+            rest = max(self.period, overhead)
+            overhead += self.fetching.usually_waited(executors * self.cores, rate, rest)
+        return replace(self, overhead=overhead, shared=0.0, fetching=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ import math
 from dataclasses import replace
 
 from sluice.core.deciding.capacities import plausible
-from sluice.core.deciding.outlook import backlog, upper_load
+from sluice.core.deciding.outlook import backlog, batching_now, upper_load
 from sluice.core.deciding.situation import Situation
 from sluice.core.modelling.capacity import Capacity
 from sluice.core.series import Measured, NoData
@@ -109,7 +109,7 @@ def enough_for_tasks(situation: Situation) -> int:
 
 def busy_share(situation: Situation) -> Measured:
     """The share of the time in which the job processes rows."""
-    observed, batching = situation.observed, situation.batching.on(situation.running)
+    observed, batching = situation.observed, batching_now(situation)
     if batching.overhead > 0 and not isinstance(observed.busy, NoData):
         if isinstance(observed.batch, NoData) or observed.batch <= 0:
             return observed.batch if isinstance(observed.batch, NoData) else NoData("no batch yet")

@@ -28,6 +28,7 @@ from sluice.core.deciding.situation import (
     Wish,
 )
 from sluice.core.modelling import capacity, downtime, latency
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.stored import Data, opened, sealed
 from sluice.core.series import NoData
 from sluice.core.windows import Window
@@ -86,7 +87,7 @@ def to_data(situation: Situation) -> Data:
         latency=compact.models.latency.to_data(),
         downtimes=compact.models.downtimes.to_data(),
         targets=_plain(compact.targets),
-        batching=_plain(compact.batching),
+        batching=_batching_data(compact.batching),
         activity=compact.activity.value,
         mode=compact.mode.value,
         uptime=compact.uptime,
@@ -112,7 +113,7 @@ def from_data(data: object) -> Situation:
             forecast=_forecast(stored["forecast"]),
             models=_models(stored),
             targets=Targets(**stored["targets"]),
-            batching=Batching(**stored["batching"]),
+            batching=_batching(stored["batching"]),
             activity=Activity(stored["activity"]),
             mode=Mode(stored["mode"]),
             uptime=float(stored["uptime"]),
@@ -134,6 +135,17 @@ def _plain(record: Any) -> Data:
     return {
         name: value.reason if isinstance(value, NoData) else value for name, value in values.items()
     }
+
+
+def _batching_data(batching: Batching) -> Data:
+    fetching = None if batching.fetching is None else _plain(batching.fetching)
+    return {**_plain(batching), "fetching": fetching}
+
+
+def _batching(stored: Mapping[str, Any]) -> Batching:
+    # Releases that did not know of it stored none.
+    fetching = stored.get("fetching")
+    return Batching(**{**stored, "fetching": None if fetching is None else Fetching(**fetching)})
 
 
 def _observations(stored: Mapping[str, Any]) -> Observations:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+LEAST_WORK = 0.25
+"""The share of a batch in which something is done at least, whatever is known of the partitions."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
@@ -9,7 +12,8 @@ class BatchReport:
 
     `cold` says that one of them had not worked before. `offsets` are those that it read, where they are not its rows:
     a compacted topic has gaps. A limit of rows counts them. `interval` are the seconds since the batch before began,
-    in which its rows came; None where that is not known.
+    in which its rows came; None where that is not known. In `waited` seconds of it tasks did nothing, by what is known
+    of the partitions that they read.
     """
 
     start: float
@@ -19,6 +23,7 @@ class BatchReport:
     cold: bool = False
     offsets: float | None = None
     interval: float | None = None
+    waited: float = 0.0
 
     @property
     def end(self) -> float:
@@ -29,3 +34,8 @@ class BatchReport:
     def read(self) -> float:
         """What a limit of its rows would have counted."""
         return self.rows if self.offsets is None else self.offsets
+
+    @property
+    def worked(self) -> float:
+        """The seconds in which it did something."""
+        return max(self.seconds - self.waited, LEAST_WORK * self.seconds)

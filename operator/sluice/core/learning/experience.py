@@ -191,7 +191,7 @@ class Experience:
         rate = capacity.rate(batch.executors)
         if rate <= 0:
             return NoData(f"what {batch.executors} executors can do is not known")
-        return self.overhead_of(batch.executors) + batch.rows / rate
+        return self.overhead_of(batch.executors) + batch.waited + batch.rows / rate
 
     def overhead_of(self, executors: int) -> float:
         """The seconds that a batch takes without rows on so many executors."""

@@ -41,6 +41,9 @@ CLEARLY_MORE = 1.15
 foretold is no measure: 300 rows on three executors told 455 rows/s, within the range of 363, where a backlog took 354.
 """
 
+UNSURE = 0.25
+"""The share of what tasks wait for rows that nobody knows: rows come in heaps, and partitions are unlike each other."""
+
 SURELY = 2.0
 """Standard errors within which an overhead surely is."""
 
@@ -71,9 +74,10 @@ class Overhead:
 
     def capacity(self, batches: Sequence[BatchReport], inexact: float = INEXACT) -> Measured:
         """Rows per second beyond the overhead, which is known up to that share, if these batches can tell."""
-        worked = sum(batch.seconds for batch in batches) - len(batches) * self.seconds
-        noise = NOISE * math.hypot(*(batch.seconds for batch in batches))
+        worked = sum(batch.worked for batch in batches) - len(batches) * self.seconds
+        noise = NOISE * math.hypot(*(batch.worked for batch in batches))
         error = len(batches) * max(self.error, inexact * self.seconds)
+        error += UNSURE * sum(batch.waited for batch in batches)
         if math.hypot(noise, error) >= SURE * worked:
             return NoData("batches of so few rows say nothing of the capacity")
         return sum(batch.rows for batch in batches) / worked
@@ -154,7 +158,7 @@ def fitted_overhead(batches: Sequence[BatchReport], known: float = 0.0) -> Overh
     """
     if not batches:
         return Overhead(seconds=0.0, error=math.inf)
-    before = _prior(min(batch.seconds for batch in batches), known)
+    before = _prior(min(batch.worked for batch in batches), known)
     prior = (NOISE / before.error) ** 2
     above, below = prior * before.seconds, prior
     for group in _by_executors(batches).values():
@@ -171,9 +175,9 @@ def fitted_overheads(
     if not (is_shared and batches):
         found = fitted_overhead(batches, fixed + shared)
         return Overheads(fixed=found.seconds, fixed_error=found.error)
-    shortest = min(batches, key=lambda batch: batch.seconds)
+    shortest = min(batches, key=lambda batch: batch.worked)
     part = part_of_each(shortest.executors)
-    before = _recalled(shortest.seconds, fixed + part * shared)
+    before = _recalled(shortest.worked, fixed + part * shared)
     told = [
         (part_of_each(executors), *_evidence(group))
         for executors, group in _by_executors(batches).items()
@@ -264,9 +268,9 @@ def _inexact(known: Estimate, rate: float) -> float:
 
 
 def _evidence(group: Sequence[BatchReport]) -> tuple[float, float]:
-    weights = [1 / batch.seconds**2 for batch in group]
+    weights = [1 / batch.worked**2 for batch in group]
     rows = _explained([batch.rows for batch in group], _instruments(group), weights)
-    seconds = [batch.seconds for batch in group]
+    seconds = [batch.worked for batch in group]
     square = _dot(weights, rows, rows)
     if square <= 0:
         return 0.0, 0.0

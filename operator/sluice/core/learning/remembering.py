@@ -80,6 +80,7 @@ def _batch(stored: Any) -> BatchReport:
         executors=int(stored["executors"]),
         cold=bool(stored["cold"]),
         offsets=None if stored["offsets"] is None else _quantity(stored["offsets"]),
+        waited=_quantity(stored.get("waited", 0.0)),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from sluice.core.deciding.situation import Bounds, Mode, Targets
+from sluice.core.modelling.fetching import Fetching
 
 SETTLED = 300.0
 """Seconds after which the effect of a rescale is judged: by then a policy may think otherwise, too."""
@@ -13,8 +14,9 @@ class Terms:
     """What a job's owner has declared of it, and what its program does: all that does not have to be observed.
 
     `period` is that of the trigger in seconds, 0 if a batch follows the other at once; `most_rows` the limit of a
-    batch. `live` says whether executors come and go without a restart. A rescale is judged after `settling` seconds.
-    `epoch` is when the clock of all moments began, in seconds since 1970.
+    batch; `fetching` what its tasks wait for, None if that is not known. `live` says whether executors come and go
+    without a restart. A rescale is judged after `settling` seconds. `epoch` is when the clock of all moments began, in
+    seconds since 1970.
     """
 
     bounds: Bounds
@@ -22,6 +24,7 @@ class Terms:
     mode: Mode = Mode.AUTO
     period: float = 0.0
     most_rows: float | None = None
+    fetching: Fetching | None = None
     live: bool = True
     settling: float = SETTLED
     epoch: float = 0.0

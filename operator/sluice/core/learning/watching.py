@@ -155,6 +155,7 @@ class Watcher:
         self.lags = [known for known in self.lags if known[0] > scrape.at - LAGS]
         if not isinstance(scrape.lag, NoData):
             self.lags.append((scrape.at, scrape.lag))
+        scrape = replace(scrape, batches=tuple(map(self._with_wait, scrape.batches)))
         if scrape.batches:
             self._judge_recovery(scrape.batches)
             self.last_batch = scrape.batches[-1]
@@ -179,12 +180,7 @@ class Watcher:
             history=tuple((at - now, rate) for at, rate in self.history.since(now - LONGEST)),
             models=experience.models_now(),
             targets=self.terms.targets,
-            batching=Batching(
-                overhead=experience.overhead,
-                shared=experience.shared,
-                period=self.terms.period,
-                most_rows=self.terms.most_rows,
-            ),
+            batching=self._batching(),
             activity=self._activity(newest, now),
             mode=self.terms.mode,
             uptime=self._uptime(now),
@@ -215,6 +211,16 @@ class Watcher:
             queued=newest.queued,
             state=newest.state,
             age=now - newest.at,
+        )
+
+    def _batching(self) -> Batching:
+        return Batching(
+            overhead=self.experience.overhead,
+            shared=self.experience.shared,
+            period=self.terms.period,
+            most_rows=self.terms.most_rows,
+            fetching=self.terms.fetching,
+            cores=self.experience.models.capacity.slots.cores,
         )
 
     def _activity(self, newest: Scrape | None, now: float) -> Activity:
@@ -261,8 +267,7 @@ class Watcher:
 
         At a utilisation of 0.9 and more it is so by less than ALIKE from the first one on: then its length tells.
         """
-        most = self.terms.most_rows
-        if most is not None and batch.read >= FULL * most:
+        if self._is_full(batch):
             return False
         if batch.seconds <= self.terms.period:
             return True
@@ -271,14 +276,27 @@ class Watcher:
         # What a cold batch took longer comes with the next one, which so may be as large.
         return not before.cold and batch.rows >= (1 - ALIKE) * before.rows
 
+    def _is_full(self, batch: BatchReport) -> bool:
+        most = self.terms.most_rows
+        return most is not None and batch.read >= FULL * most
+
+    def _with_wait(self, batch: BatchReport) -> BatchReport:
+        """The batch with what its tasks have waited for rows: none where a limit has left some."""
+        fetching, cores = self.terms.fetching, self.experience.models.capacity.slots.cores
+        interval = batch.interval or 0.0
+        if fetching is None or interval <= 0 or self._is_full(batch):
+            return batch
+        waited = fetching.waited(batch.executors * cores, batch.rows / interval, batch.rows)
+        return replace(batch, waited=waited)
+
     def _ordinary(self, executors: int) -> float:
         """The seconds of a batch when nothing waits beside, by what was learned; infinite where that does not tell."""
         capacity = self.experience.models.capacity.fitted()
         arrival = _mean([scrape.arrival for scrape in self.scrapes])
         if isinstance(capacity, NoData) or isinstance(arrival, NoData):
             return math.inf
-        overhead = self.experience.overhead_of(executors)
-        pace = Pace(capacity=capacity.rate(executors), overhead=overhead)
+        batching = self._batching().on(executors, arrival)
+        pace = Pace(capacity=capacity.rate(executors), overhead=batching.overhead)
         return pace.ordinary(arrival) or math.inf
 
     def _trial(self, decision: Decision, at: float, id: str) -> Trial | None:

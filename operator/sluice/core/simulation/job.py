@@ -257,7 +257,10 @@ class SimulatedJob:
     def _length(self, rows: float, working: Sequence[Executor], new: float, left: float) -> float:
         capacity = self._executors.capacity(working, self.now)
         rate = self._rate(self.now) if left < 1 else NEVER
-        seconds = self.plant.fixed(len(working), rate) + (rows + self._replay) / capacity
+        seconds = self.plant.fixed(len(working)) + (rows + self._replay) / capacity
+        if self.plant.fetching is not None:
+            slots = len(working) * self.plant.cores
+            seconds += self.plant.fetching.waited(slots, rate, rows)
         seconds *= self._chance.factor(self.plant.noise)
         seconds += self._reload + (self._warming(working) if new else 0.0)
         alone = (rows + self._replay) / self.plant.task_rate

@@ -119,6 +119,7 @@ def terms_of(plant: Plant) -> Terms:
         targets=Targets(latency=plant.latency, recovery=plant.recovery),
         period=plant.period,
         most_rows=plant.most_rows,
+        fetching=plant.fetching,
         live=plant.live,
         epoch=EPOCH,
     )

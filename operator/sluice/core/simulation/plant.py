@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sluice.core.deciding.situation import Bounds
 from sluice.core.modelling.downtime import NEXT_POD
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.simulation.suites import PEAK
 
 
@@ -129,16 +130,19 @@ class Plant:
 
         So many rows per second come to a job that reads all there is. It need not wait for them behind a backlog.
         """
-        waves = -(-(self.tasks or 0) // (executors * self.cores))
-        work = self.task_cost * self.hindrance(executors)
-        return self.overhead + waves * (work + self._wait_for_row(rate))
+        slots = executors * self.cores
+        found = self.overhead
+        found += -(-(self.tasks or 0) // slots) * self.task_cost * self.hindrance(executors)
+        if self.fetching is not None:
+            found += self.fetching.usually_waited(slots, rate, max(self.period, found))
+        return found
 
-    def _wait_for_row(self, rate: float) -> float:
-        """Seconds that a task waits on average, where the rows of a partition come at equal distances."""
-        distance = (self.tasks or 0) / rate if rate > 0 else math.inf
-        if distance <= self.fetch_wait:
-            return distance / 2
-        return self.fetch_wait * (1 - self.fetch_wait / distance / 2)
+    @property
+    def fetching(self) -> Fetching | None:
+        """What its tasks wait for, if they do."""
+        if self.tasks is None or not self.fetch_wait:
+            return None
+        return Fetching(partitions=self.tasks, longest=self.fetch_wait)
 
     def hindrance(self, executors: int) -> float:
         """How many times as long a task takes beside those of all slots as alone."""

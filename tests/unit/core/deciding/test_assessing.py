@@ -179,7 +179,7 @@ def test_where_the_curve_of_one_is_level_that_of_many_is_too() -> None:
     level = LatencyCurve(
         utilisations=(0.0, 0.8), logs=(math.log(18), math.log(18)), points=(), boundary=1e9
     )
-    of_thirty = as_of(level, Batching(shared=90.0, period=10.0), 30)
+    of_thirty = as_of(level, Batching(shared=90.0, period=10.0), 30, 10.0)
     # For the batch that runs, and then for its own: 90 s each of one, the trigger and 3 s of thirty.
     assert [math.exp(log) for log in of_thirty.logs] == pytest.approx([18 * 13 / 180] * 2)
 
