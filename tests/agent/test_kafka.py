@@ -106,3 +106,38 @@ def test_a_query_that_reads_topics_of_one_name_from_two_clusters_asks_neither_fo
 
     with pytest.raises(LookupError, match="from several clusters"):
         kafka.users_reader(query_of(one, other), SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("waits", "longest"),
+    [
+        ([None], 0.5),  # Kafka's own
+        (["10"], 0.01),
+        ([10], 0.01),
+        (["10", "250"], 0.25),
+        (["soon"], None),
+        ([], None),
+    ],
+)
+def test_the_longest_wait_for_rows_is_that_of_the_users_consumers(
+    waits: list[object], longest: float | None
+) -> None:
+    readers = [Reader(None, {**ORDERS, "fetch.max.wait.ms": wait}) for wait in waits]
+
+    assert kafka.longest_wait(query_of(*readers)) == longest
+
+
+def test_a_spark_that_does_not_tell_its_sources_tells_no_wait() -> None:
+    assert kafka.longest_wait(SimpleNamespace()) is None
+
+
+def test_a_source_that_is_not_kafka_has_no_wait() -> None:
+    files = SimpleNamespace(toString=lambda: "FileStreamSource[file:/in]")
+    sources = SimpleNamespace(size=lambda: 1, apply=lambda _: files)
+
+    assert (
+        kafka.longest_wait(
+            SimpleNamespace(streamingQuery=lambda: SimpleNamespace(sources=lambda: sources))
+        )
+        is None
+    )

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.agent import exposition, reading, state
+from sluice.agent import kafka as agent_kafka
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Timing
 from sluice.agent.polling import SELDOM, Poller
@@ -498,6 +499,23 @@ def test_the_pace_is_read_once_in_each_run(
     program.starts("run-2", "orders").report(run="run-2", batch=2, at=2)
 
     assert program.query()["mostRows"] == 500
+
+
+def test_how_long_tasks_wait_for_rows_is_read_once_in_each_run(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = [None, 0.5]
+    monkeypatch.setattr(agent_kafka, "longest_wait", lambda _: waits.pop())
+    java = program.starts("run-1", "orders")
+    source = kafka(0, 10, 10)
+    for batch in range(2):
+        java.report(run="run-1", batch=batch, at=batch, sources=[source])
+        assert program.query()["fetching"] == {"partitions": 1, "longestWaitSeconds": 0.5}
+    java.is_over = True
+    program.query()
+    program.starts("run-2", "orders").report(run="run-2", batch=2, at=2, sources=[source])
+
+    assert program.query()["fetching"] is None
 
 
 @pytest.mark.parametrize(

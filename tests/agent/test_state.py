@@ -142,6 +142,22 @@ def test_the_pace_of_a_query_is_told() -> None:
     assert (query["triggerSeconds"], query["mostRows"]) == (2.5, 900.0)
 
 
+def test_what_tasks_wait_for_is_told_of_a_query_that_reads_kafka() -> None:
+    two = {"orders": {"0": 10, "1": 20}}
+    reading = with_batches("orders", 1).with_progress(trigger(sources=[kafka(two, two, two)]))
+
+    def told(record: Record) -> object:
+        (query,) = state.document(snapshot("orders", record), BEGIN)["queries"]
+        return query["fetching"]
+
+    assert told(replace(reading, longest_wait=0.25)) == {
+        "partitions": 2,
+        "longestWaitSeconds": 0.25,
+    }
+    assert told(reading) is None
+    assert told(replace(with_batches("files", 1), longest_wait=0.25)) is None
+
+
 def test_the_checkpoint_of_a_query_is_told_as_it_was_found() -> None:
     found = Checkpoint(
         "s3a://bucket/orders", 7, BEGIN, "v1", (("spark.sql.shuffle.partitions", "4"),)

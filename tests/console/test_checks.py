@@ -321,6 +321,20 @@ def test_a_job_whose_spark_nobody_tried_is_told_beside_those_that_are_well() -> 
     assert "Spark 4.9.0" in other.found
 
 
+def test_a_job_whose_tasks_wait_for_rows_is_told_what_spares_them_that() -> None:
+    well, other = working.jobs_checks([Job(resources.with_waiting_tasks())], [OPERATOR])
+    assert (well.verdict, other.verdict) == (Verdict.FINE, Verdict.ODD)
+    assert "kafka.fetch.max.wait.ms" in other.found
+
+
+def test_what_is_odd_about_many_jobs_is_told_up_to_twenty_and_then_counted() -> None:
+    jobs = [Job(resources.with_waiting_tasks())] * 25
+    _, *told = working.jobs_checks(jobs, [OPERATOR])
+    assert {one.verdict for one in told} == {Verdict.ODD}
+    assert len(told) == 21
+    assert told[-1].found.startswith("5 more")
+
+
 def test_a_jobs_trouble_leads_to_its_page() -> None:
     (check,) = working.jobs_checks([Job(resources.failing())], [])
     assert "DATA_SOURCE_NOT_FOUND" in check.found

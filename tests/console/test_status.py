@@ -21,6 +21,7 @@ SIGHTS = {
     "several": sight(resources.healthy(), lately=replace(resources.lately(), queries=QUERIES)),
     "scaled": sight(resources.scaled()),
     "untried": sight(resources.with_untried_spark()),
+    "waiting": sight(resources.with_waiting_tasks()),
     "failing": sight(resources.failing(), lately=NO_METRICS),
     "suspended": sight(resources.suspended(), events=()),
     "brand-new": sight(resources.brand_new(), lately=NO_METRICS, events=()),

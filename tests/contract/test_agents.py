@@ -9,6 +9,7 @@ import pytest
 from sluice.adapters.agents import HttpAgents, agent_url
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.learning.batches import BatchReport
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.observations import AgentReport, Asking, ExecutorWork, FailingTasks, Processing
 from sluice.errors import AgentUnavailable
 from tests.support.http import CUT_OFF, Answer, Server, telling
@@ -61,6 +62,7 @@ STATE: dict[str, Any] = {
             ],
             "triggerSeconds": 2.0,
             "mostRows": 900.0,
+            "fetching": {"partitions": 24, "longestWaitSeconds": 0.5},
             "checkpoint": {
                 "location": "file:/checkpoint/clicks",
                 "lastBatch": 6,
@@ -106,6 +108,7 @@ async def test_a_state_is_read_as_a_whole() -> None:
     assert (query.arrival_rate, query.processing_rate, query.backlog_rows) == (100.5, 99.0, 40)
     assert (query.backlog, query.latency["p95"]) == (timedelta(seconds=1.5), 2.0)
     assert query.left_rows == 30
+    assert query.fetching == Fetching(partitions=24, longest=0.5)
     assert query.is_idle
     assert query.latency_window == 60.0
     assert query.asking == Asking("KafkaV2[Subscribe[clicks]]", NOW - timedelta(seconds=30))
@@ -185,7 +188,7 @@ async def test_what_is_not_known_yet_is_none() -> None:
     assert query.processing is Processing.BATCHES, "as with an agent that does not tell"
     assert {query.batch_id, query.committed_at, query.backlog, query.state_rows} == {None}
     assert {report.executor_seconds, query.trigger_seconds, query.most_rows} == {None}
-    assert (query.batches, query.checkpoint) == ((), None)
+    assert (query.batches, query.checkpoint, query.fetching) == ((), None, None)
 
 
 async def test_a_failed_query_says_why() -> None:

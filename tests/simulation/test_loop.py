@@ -120,6 +120,19 @@ def test_a_policy_is_not_told_the_plant() -> None:
     assert first.models.downtimes.causes == type(first.models.downtimes)().causes
 
 
+def test_what_tasks_wait_for_is_not_taken_for_what_the_executors_cannot_do() -> None:
+    waves = 700 + 600 * np.sin(np.arange(3600) / 200)
+    quiet = plant(tasks=48, task_rate=100, fetch_wait=0.5, overhead=0.5)
+    learned = told(quiet, Trace(name="waves", rates=waves), executors=16)[-1]
+    capacity = learned.models.capacity.fitted()
+    assert not isinstance(capacity, NoData)
+    assert capacity.rate(16) == pytest.approx(quiet.capacity(16), rel=0.1)
+    assert learned.batching.overhead == pytest.approx(0.5, abs=0.2)
+    assert learned.batching.on(16, 100.0).overhead == pytest.approx(
+        quiet.fixed(16, 100.0), rel=0.15
+    )
+
+
 def test_a_policy_is_told_how_the_newest_driver_began() -> None:
     of = plant(cold=7.0, restart=40.0)
     first = told(of, constant(2000))[-1].models.downtimes

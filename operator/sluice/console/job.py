@@ -8,6 +8,8 @@ from typing import Any
 from sluice.console.trends import Key
 from sluice.core.conditions import TASKS_WAIT, Condition, DriverThere, Status
 
+_ODD = frozenset({DriverThere.UNTRIED_SPARK, TASKS_WAIT})
+
 UNSEEN = "Unseen"
 """In place of a phase, as in the operator's metrics."""
 
@@ -30,7 +32,7 @@ class Told:
     @property
     def is_odd(self) -> bool:
         """Whether its owner should know of it, though all goes well."""
-        return self.is_true and self.reason in (DriverThere.UNTRIED_SPARK, TASKS_WAIT)
+        return self.is_true and self.reason in _ODD
 
 
 @dataclass(frozen=True, slots=True)

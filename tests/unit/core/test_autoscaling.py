@@ -12,6 +12,7 @@ from sluice.core.deciding.policies.sluice import Sluice
 from sluice.core.deciding.situation import Models
 from sluice.core.measurement import NOT_CONFIGURED
 from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.observations import FailingTasks, Processing, QueryReport
 from tests.support.jobs import job, query, report
 from tests.unit.core.deciding.situations import steady
@@ -91,3 +92,16 @@ def test_the_trigger_and_the_limit_of_a_query_that_has_ended_are_no_terms_of_the
     assert (terms.period, terms.most_rows) == (2, 500)
     alone = autoscaling.terms_of(job(), report(ended))
     assert (alone.period, alone.most_rows) == (60, None)
+
+
+def test_tasks_of_all_queries_that_run_are_thought_to_wait_as_long_as_those_of_the_slowest() -> (
+    None
+):
+    clicks = query(fetching=Fetching(partitions=24, longest=0.01))
+    orders = query(name="orders", fetching=Fetching(partitions=6, longest=0.5))
+    ended = query(name="old", active=False, fetching=Fetching(partitions=99, longest=9.0))
+    files = query(name="files")
+    terms = autoscaling.terms_of(job(), report(clicks, orders, ended, files))
+    assert terms.fetching == Fetching(partitions=30, longest=0.5)
+    assert autoscaling.terms_of(job(), report(files)).fetching is None
+    assert autoscaling.terms_of(job(), None).fetching is None

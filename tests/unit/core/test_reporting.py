@@ -13,8 +13,11 @@ from sluice.core.changes import Change, ChangeClass
 from sluice.core.checkpoints import CheckpointReport
 from sluice.core.chosen import Chosen
 from sluice.core.conditions import Claim, Condition, Status, fails, holds, settle
+from sluice.core.learning.batches import BatchReport
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.news import News, news
 from sluice.core.observations import (
+    AgentReport,
     Asking,
     FailingTasks,
     Observed,
@@ -78,6 +81,13 @@ def running(**changes: Any) -> Observed:
     return Observed(driver=driver(JOB, **changes), report=report())
 
 
+def quiet_report(seconds: float) -> AgentReport:
+    """Batches of so many seconds on two executors: six tasks a slot, which wait for a quarter of a second each."""
+    batch = BatchReport(start=NOW.timestamp(), seconds=seconds, rows=96, executors=2)
+    source = Fetching(partitions=12, longest=0.5)
+    return report(query(batches=(batch,) * 5, fetching=source, arrival_rate=24.0))
+
+
 def lost(seconds: float) -> Record:
     """A job that had committed batch 7 when its driver was lost, so long ago."""
     began = NOW - timedelta(seconds=seconds)
@@ -103,6 +113,16 @@ STATES: dict[str, tuple[Observed, Record, Condition, Status, str, str]] = {
     "a job without a driver for too long makes no progress": (
         *(Observed(), lost(301)),
         *(Condition.PROGRESSING, Status.FALSE, "NoBatch", "(DriverLoss)"),
+    ),
+    "a job that works is told that half of its work is waiting, and how to avoid it": (
+        *(Observed(driver=driver(JOB), report=quiet_report(2.0)), replace(STARTED, last_batch=7)),
+        *(Condition.PROGRESSING, Status.TRUE, "TasksWait"),
+        "Of the 2.0 s of a batch of query 'clicks', tasks wait for about 1.5 s for the next row of a quiet partition: "
+        'give its Kafka source .option("kafka.fetch.max.wait.ms", "10")',
+    ),
+    "waiting that is a small part of the batches is not worth a word": (
+        *(Observed(driver=driver(JOB), report=quiet_report(4.6)), replace(STARTED, last_batch=7)),
+        *(Condition.PROGRESSING, Status.TRUE, "Batches", "The last committed batch is 7."),
     ),
     "a new driver has its time": (
         *(NOT_YET, lost(299)),

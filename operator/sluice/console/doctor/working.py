@@ -7,6 +7,7 @@ from sluice.console.clocks import Reading
 from sluice.console.doctor.checks import Check, bad, fine, odd, unknown
 from sluice.console.installation import Installation
 from sluice.console.job import Job, Told
+from sluice.core.conditions import TASKS_WAIT, DriverThere
 from sluice.core.quantities import format_duration
 from sluice.core.record import Phase
 
@@ -14,7 +15,10 @@ TOLERATED = timedelta(seconds=5)
 """Half the shortest time between two samples that anyone uses, and a third of the operator's Lease."""
 
 _MOST_JOBS = 20
-_UNTRIED = "docs/writing-a-job.md says what is known of other releases"
+_ODDITIES = {
+    DriverThere.UNTRIED_SPARK: "docs/writing-a-job.md says what is known of other releases",
+    TASKS_WAIT: "Nothing is lost by it, and executors do more; docs/writing-a-job.md says why",
+}
 _ON_THE_WAY = frozenset({Phase.PENDING, Phase.STARTING, Phase.STOPPING})
 
 
@@ -31,7 +35,7 @@ def clock_check(subject: str, whose: str, reading: Reading | None) -> Check:
 
 
 def jobs_checks(jobs: Sequence[Job], operators: Sequence[Installation]) -> Iterator[Check]:
-    """Each job that is not well, or has a release of Spark that was not tried; the others in one line.
+    """Each job that is not well, or of which its owner should know something; the others in one line.
 
     `operators` are all of the cluster; empty if they are not known.
     """
@@ -41,7 +45,11 @@ def jobs_checks(jobs: Sequence[Job], operators: Sequence[Installation]) -> Itera
         yield fine("Jobs", f"{well} of {len(jobs)} are Ready, or suspended on purpose")
     elif not jobs:
         yield unknown("Jobs", "there are none")
-    yield from (_odd(job, one) for job in jobs for one in job.conditions if one.is_odd)
+    strange = [(job, one) for job in jobs for one in job.conditions if one.is_odd]
+    yield from (_odd(job, one) for job, one in strange[:_MOST_JOBS])
+    if len(strange) > _MOST_JOBS:
+        more = len(strange) - _MOST_JOBS
+        yield odd("Job", f"{more} more are told something by their status", "kubectl get sj -A")
     for job in troubled[:_MOST_JOBS]:
         yield _orphan(job) if _is_orphan(job, operators) else _troubled(job)
     if len(troubled) > _MOST_JOBS:
@@ -51,7 +59,7 @@ def jobs_checks(jobs: Sequence[Job], operators: Sequence[Installation]) -> Itera
 
 
 def _odd(job: Job, told: Told) -> Check:
-    return odd("Job", f"{job.namespace}/{job.name}: {told.message}", _UNTRIED)
+    return odd("Job", f"{job.namespace}/{job.name}: {told.message}", _ODDITIES[told.reason])
 
 
 def _is_orphan(job: Job, operators: Sequence[Installation]) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-LEAST_WORK = 0.25
+LEAST_WORK = 0.1
 """The share of a batch in which something is done at least, whatever is known of the partitions."""
 
 

@@ -28,7 +28,7 @@ class Fetching:
 
         So many rows per second come. A partition without a new row has no task.
         """
-        tasks = math.ceil(min(rows, self.partitions))
+        tasks = math.ceil(min(max(0.0, rows), self.partitions))
         return -(-tasks // max(1, slots)) * self.of_task(rate)
 
     def usually_waited(self, slots: int, rate: float, rest: float) -> float:

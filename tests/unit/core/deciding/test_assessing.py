@@ -10,6 +10,7 @@ from sluice.core.deciding.choosing import choose
 from sluice.core.deciding.latencies import as_of, explained, explained_curve
 from sluice.core.deciding.situation import Batching
 from sluice.core.modelling.capacity import Capacity, CapacityModel
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.latency import LatencyCurve, LatencyModel, LatencyPoint
 from sluice.core.modelling.load import Load, constant_load, load
 from sluice.core.modelling.shapes import Shape, Slots
@@ -26,6 +27,7 @@ def fitted(model: CapacityModel) -> Capacity:
 
 
 CAPACITY = fitted(MODELS.capacity)
+QUIET = Fetching(partitions=24, longest=0.5)
 
 
 def trial(arriving: Load | None = None, **changes: object) -> Trial:
@@ -149,6 +151,35 @@ def test_a_latency_that_was_seen_with_few_executors_is_shorter_with_more_that_sh
     idle = trial(batching=batching, curve=curve)
     found = [assess(idle, executors, capacity=1e4, least=1e4) for executors in (1, 2, 4)]
     assert [one.latency for one in found] == pytest.approx([42.0, 22.0, 12.0], rel=0.02)
+
+
+def test_what_tasks_wait_for_rows_is_shared_by_executors_and_the_less_the_more_rows_come() -> None:
+    batching = Batching(overhead=1.0, fetching=QUIET, cores=2)
+    for rate, each in ((48.0, 0.25), (480.0, 0.025)):
+        quiet = trial(constant_load(rate), batching=batching)
+        found = [assess(quiet, executors, capacity=1e6, least=1e6) for executors in (1, 2, 4)]
+        # For the batch that runs, and then for its own, in which two, four and eight tasks wait at once.
+        expected = [2 * (1 + waves * each) for waves in (12, 6, 3)]
+        assert [one.latency for one in found] == pytest.approx(expected, rel=1e-3)
+
+
+def test_where_batches_are_mostly_waiting_latency_speaks_for_executors_however_little_they_do() -> (
+    None
+):
+    quiet = trial(constant_load(48.0), batching=Batching(overhead=1.0, fetching=QUIET))
+    few, many = (assess(quiet, executors, capacity=1e6, least=1e6) for executors in (1, 12))
+    assert GOALS.shortfall(few, many) == "latency 14.0 s, the goal is 10.0 s"
+    assert GOALS.shortfall(many, many) is None
+
+
+def test_a_latency_that_was_seen_at_night_is_shorter_at_day() -> None:
+    batching = Batching(overhead=1.0, fetching=QUIET)
+    at_night = LatencyPoint(executors=2, rate=48.0, seconds=2 * (1 + 12 * 0.25))
+    seen = LatencyModel(observed=(at_night,) * 9)
+    curve = explained_curve(seen, CAPACITY, batching)
+    day = trial(constant_load(480.0), batching=batching, curve=curve)
+    found = assess(day, 2, capacity=1e6, least=1e6)
+    assert found.latency == pytest.approx(2 * (1 + 12 * 0.025), rel=0.01)
 
 
 def test_of_what_executors_share_latency_never_falls_with_the_load() -> None:

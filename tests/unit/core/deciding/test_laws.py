@@ -28,6 +28,7 @@ from sluice.core.deciding.situation import (
 )
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause, Downtimes
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.modelling.shapes import Slots
 from sluice.core.series import Measured, NoData
@@ -58,6 +59,9 @@ def forecasts(draw: st.DrawFn) -> Forecast | NoData:
         high=tuple(rate * 1.1 for rate in middle),
         model="drawn",
     )
+
+
+QUIET = Fetching(partitions=200, longest=0.5)
 
 
 @st.composite
@@ -107,6 +111,8 @@ def situations(draw: st.DrawFn) -> Situation:
             shared=draw(st.sampled_from([0.0, 0.0, 5.0, 90.0])),
             period=draw(st.sampled_from([0.0, 10.0])),
             most_rows=draw(st.sampled_from([None, 1.0, 1e6])),
+            fetching=draw(st.sampled_from([None, None, QUIET, replace(QUIET, longest=0.0)])),
+            cores=draw(st.integers(1, 4)),
         ),
         activity=draw(st.sampled_from(list(Activity))),
         mode=draw(st.sampled_from(list(Mode))),
@@ -211,8 +217,9 @@ def profiled(draw: st.DrawFn) -> Situation:
         activity=Activity.STEADY,
         since_rescale=None,
         uptime=1e6,
-        # Against a limit below the load no executors help, and ours does not waste any.
-        batching=replace(situation.batching, most_rows=None),
+        # Against a limit below the load no executors help, and ours does not waste any. Where tasks wait for
+        # rows, fewer executors may keep a latency if more come.
+        batching=replace(situation.batching, most_rows=None, fetching=None),
     )
 
 

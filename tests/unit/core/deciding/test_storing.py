@@ -16,10 +16,11 @@ from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.policies.named import POLICIES, policy_named
 from sluice.core.deciding.policies.phoebe import Phoebe
-from sluice.core.deciding.situation import Situation, Targets
+from sluice.core.deciding.situation import Batching, Situation, Targets
 from sluice.core.deciding.storing import Record, from_data, record_from_data, to_data
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
 from sluice.core.series import NoData
 from sluice.core.windows import Window
@@ -114,6 +115,18 @@ def test_a_situation_of_a_release_that_judged_no_rescales_is_read() -> None:
     data = json.loads(stored(steady()))
     del data["harms"]
     assert from_data(data) == compacted(steady())
+
+
+def test_what_tasks_wait_for_is_stored_and_what_older_releases_stored_is_read() -> None:
+    batching = Batching(overhead=0.5, fetching=Fetching(partitions=24, longest=0.5), cores=2)
+    situation = compacted(replace(steady(), batching=batching))
+    data = json.loads(stored(situation))
+    assert from_data(data) == situation
+    del data["batching"]["fetching"], data["batching"]["cores"]
+    assert from_data(data).batching == Batching(overhead=0.5)
+    data["batching"]["fetching"] = {"partitions": 0, "longest": 0.5}
+    with pytest.raises(CorruptState):
+        from_data(data)
 
 
 def test_compacting_twice_changes_nothing() -> None:

@@ -1,7 +1,7 @@
 """What batches have in common where each begins when the one before has ended, and has the rows that came meanwhile."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from statistics import median
 
@@ -263,3 +263,39 @@ def test_without_state_nothing_is_shared() -> None:
     found, plain = fitted_overheads(batches, is_shared=False), fitted_overhead(batches)
     assert found.shared == 0.0
     assert found.of(1) == found.of(9) == plain
+
+
+def quiet(batches: Iterable[BatchReport], waited: float) -> list[BatchReport]:
+    """The same batches where tasks wait for so long in each."""
+    return [
+        replace(batch, seconds=batch.seconds + waited, waited=batch.waited + waited)
+        for batch in batches
+    ]
+
+
+def test_what_tasks_wait_for_rows_is_no_overhead() -> None:
+    batches = list(following(waves))
+    for waited in (0.01, 0.5, 2.0):
+        found = fitted_overhead(quiet(batches, waited))
+        assert found.seconds == pytest.approx(fitted_overhead(batches).seconds, rel=0.05)
+
+
+def test_batches_tell_the_capacity_as_far_as_they_are_work() -> None:
+    large = [BatchReport(start=0.0, seconds=10.0, rows=9_500, executors=4)] * 5
+    overhead = Overhead(seconds=0.5, error=0.01)
+    assert overhead.capacity(large) == pytest.approx(1_000.0)
+    assert overhead.capacity(quiet(large, 1.0)) == pytest.approx(1_000.0)
+    # How long tasks have waited is known to a quarter.
+    assert isinstance(overhead.capacity(quiet(large, 5.0)), NoData)
+
+
+def test_what_is_done_at_least_is_done_in_all_the_time_that_it_took() -> None:
+    batches = [BatchReport(start=0.0, seconds=10.0, rows=9_500, executors=4)] * 5
+    overheads = Overheads(fixed=0.5, fixed_error=0.01)
+    ((_, least),) = least_rates(quiet(batches, 5.0), overheads)
+    assert least < 9_500 / 14.0
+
+
+def test_a_batch_is_never_all_waiting() -> None:
+    batch = BatchReport(start=0.0, seconds=2.0, rows=10, executors=4, waited=9.0)
+    assert 0 < batch.worked < batch.seconds

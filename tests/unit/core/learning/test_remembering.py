@@ -19,7 +19,9 @@ from sluice.errors import CorruptState
 TERMS = Terms(bounds=Bounds(smallest=1, largest=8))
 
 
-FIRST = BatchReport(start=1019.5, seconds=21.25, rows=4000, executors=2, cold=True, offsets=4800)
+FIRST = BatchReport(
+    start=1019.5, seconds=21.25, rows=4000, executors=2, cold=True, offsets=4800, waited=0.75
+)
 
 
 def started() -> Experience:
@@ -52,6 +54,12 @@ def test_what_executors_share_of_an_overhead_is_remembered() -> None:
     memory = stored(known)
     del memory["shared"]
     assert recalled(memory, TERMS, 2, 0.0).experience.shared == 0.0
+
+
+def test_what_a_release_stored_that_knew_of_no_waiting_is_recalled() -> None:
+    memory = stored(started())
+    del memory["early"][0]["waited"]
+    assert recalled(memory, TERMS, 2, 0.0).experience.early == (replace(FIRST, waited=0.0),)
 
 
 def test_what_a_release_stored_that_knew_of_no_early_batches_is_recalled() -> None:

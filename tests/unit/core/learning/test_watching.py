@@ -4,19 +4,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from sluice.core.deciding.situation import Activity, Batching, Bounds, Models
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.experience import Experience
+from sluice.core.learning.scrapes import Scrape
 from sluice.core.learning.sights import Sight, look
 from sluice.core.learning.terms import Terms
 from sluice.core.learning.watching import LONGEST_RECOVERY, Watcher
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.recovery import VARYING
 from sluice.core.modelling.rescaling import Path
+from sluice.core.modelling.shapes import Slots
 from tests.support.jobs import query, report
 
 CAPACITY = 10_000.0
@@ -206,3 +210,57 @@ def test_what_executors_share_of_an_overhead_is_decided_with() -> None:
     watcher = Watcher(terms=terms, executors=2, experience=known)
     told = Batching(overhead=0.5, shared=20.0, period=10.0)
     assert watcher.situation(0.0).batching == told
+
+
+QUIET = Fetching(partitions=24, longest=0.5)
+
+
+def watching(batch: BatchReport, **terms: Any) -> tuple[Watcher, BatchReport]:
+    """Who looks at a job on executors of two cores, and the batch as it has seen it."""
+    known = Experience(models=Models(capacity=CapacityModel(slots=Slots(cores=2))))
+    told = Terms(bounds=Bounds(smallest=1, largest=20), fetching=QUIET, **terms)
+    watcher = Watcher(terms=told, executors=3, experience=known)
+    rate = batch.rows / batch.seconds
+    scrape = Scrape(
+        at=batch.end,
+        arrival=rate,
+        processing=rate,
+        lag=0.0,
+        running=3,
+        cpu=0.5,
+        busy=1.0,
+        latency=batch.seconds,
+        batches=(batch,),
+    )
+    watcher.saw(scrape, batch.end)
+    assert watcher.last_batch is not None
+    return watcher, watcher.last_batch
+
+
+def test_what_the_tasks_of_a_batch_have_waited_is_told_by_its_rows_and_the_interval_they_came_in() -> (
+    None
+):
+    batch = BatchReport(start=100.0, seconds=5.0, rows=240, executors=3, interval=5.0)
+    _, seen = watching(batch)
+    # 48 rows a second are two of each partition; its tasks go in four waves of six.
+    assert seen.waited == pytest.approx(4 * 0.25)
+    assert replace(seen, waited=0.0) == batch
+
+
+@pytest.mark.parametrize("changes", [{"interval": None}, {"interval": -5.0}, {"interval": 0.0}])
+def test_where_nobody_knows_when_rows_came_no_waiting_is_known(changes: dict[str, Any]) -> None:
+    batch = BatchReport(start=100.0, seconds=5.0, rows=240, executors=3, interval=5.0)
+    assert watching(replace(batch, **changes))[1].waited == 0.0
+
+
+def test_behind_a_limit_of_rows_no_task_waits() -> None:
+    batch = BatchReport(start=100.0, seconds=5.0, rows=240, executors=3, interval=5.0)
+    assert watching(batch, most_rows=240.0)[1].waited == 0.0
+    assert watching(batch, most_rows=400.0)[1].waited > 0.0
+
+
+def test_what_tasks_wait_for_is_decided_with() -> None:
+    batch = BatchReport(start=100.0, seconds=5.0, rows=240, executors=3, interval=5.0)
+    watcher, _ = watching(batch)
+    told = watcher.situation(110.0).batching
+    assert (told.fetching, told.cores) == (QUIET, 2)
