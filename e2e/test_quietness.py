@@ -44,6 +44,6 @@ def test_a_job_is_told_that_its_tasks_wait_until_its_program_spares_them_that(
         assert '"kafka.fetch.max.wait.ms", "10"' in condition(told, "Progressing")["message"]
         job.patch(application={"arguments": ["10"]})
         job.wait_until_ready(incarnation=2)
-        batch = job.get()["status"]["checkpoint"]["lastBatch"]
+        batch = job.read()["status"]["checkpoint"]["lastBatch"]
         job.wait("batches", lambda it: it["status"]["checkpoint"]["lastBatch"] > batch + 5)
-        assert reason(job.get()) == "Batches"
+        assert reason(job.read()) == "Batches"

@@ -39,7 +39,12 @@ class World:
     """One operator's process, and the cluster around it. It needs a loop on virtual time."""
 
     def __init__(
-        self, cluster: MemoryCluster, metrics: MakeMetrics = _no_metrics, **settings: Any
+        self,
+        cluster: MemoryCluster,
+        metrics: MakeMetrics = _no_metrics,
+        *,
+        asks: bool = True,
+        **settings: Any,
     ) -> None:
         clock = VirtualClock()
         self.metrics = metrics(clock)
@@ -62,7 +67,7 @@ class World:
             told=self.told.append,
             profiled=self.profiles.points,
         )
-        self.cordons = Cordons(cluster, self.fleet, clock, told=self.told.append)
+        self.cordons = Cordons(cluster, self.fleet, clock, told=self.told.append, asks=asks)
         self.reconciler = Reconciler(
             fleet=self.fleet,
             poller=self.poller,

@@ -96,7 +96,7 @@ def streamjob(resource: Mapping[str, Any]) -> StreamJob:
         executors=_executors(spec.executors, int(_task_cpus(spec.application))),
         checkpoint=Checkpoint(
             claim=spec.checkpoint.claim,
-            path=_collapsed(spec.checkpoint.path),
+            path=spec.checkpoint.path,
             uri=spec.checkpoint.uri,
             lease=timedelta(seconds=spec.checkpoint.lease_duration_seconds),
         ),
@@ -256,10 +256,6 @@ def _executors(declared: ApiExecutors, task_cpus: int) -> Executors:
         cores=declared.cores,
         slots=declared.cores // task_cpus,
     )
-
-
-def _collapsed(path: str) -> str:
-    return "/".join(part for part in path.split("/") if part)
 
 
 def _objective(slo: Slo | None) -> Objective | None:

@@ -111,14 +111,19 @@ class Checkpoint:
         """The normalised place, comparable across the cluster (claims belong to a namespace)."""
         if self.uri is not None:
             return self.uri.rstrip("/")
-        return f"claim://{namespace}/{self.claim}/{self.path.strip('/')}".rstrip("/")
+        return f"claim://{namespace}/{self.claim}/{self._folder}".rstrip("/")
 
     @property
     def url(self) -> str:
         """The place as Spark sees it from inside a pod."""
         if self.uri is not None:
             return self.uri.rstrip("/")
-        return f"file://{CHECKPOINT_MOUNT}/{self.path.strip('/')}".rstrip("/")
+        return f"file://{CHECKPOINT_MOUNT}/{self._folder}".rstrip("/")
+
+    @property
+    def _folder(self) -> str:
+        """The path without empty parts, which name no other place."""
+        return "/".join(part for part in self.path.split("/") if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ _UNKNOWN: Mapping[str, str] = {}
 CPU_FIELDS = frozenset({"application.executor.cpuRequest", "application.executor.cpuLimit"})
 """What the executors that run can be given without a restart, where the cluster allows it."""
 
+_LIVE_EXECUTORS = ("min", "max", "initial")
+
 # The first prefix that fits decides; a path is written as the user knows it, without "spec.".
 _RULES: tuple[tuple[str, ChangeClass], ...] = (
     ("checkpoint.leaseDurationSeconds", ChangeClass.RESTART),
@@ -99,8 +101,9 @@ def restored(declared: Mapping[str, object], good: Mapping[str, object]) -> dict
     whole["application"] = _with_live_cpu(good.get("application"), declared.get("application"))
     before, wanted = good.get("executors"), declared.get("executors")
     if isinstance(before, Mapping) and isinstance(wanted, Mapping):
-        live = {name: wanted[name] for name in ("min", "max", "initial") if name in wanted}
-        whole["executors"] = {**before, **live}
+        kept = {name: value for name, value in before.items() if name not in _LIVE_EXECUTORS}
+        live = {name: wanted[name] for name in _LIVE_EXECUTORS if name in wanted}
+        whole["executors"] = {**kept, **live}
     return whole
 
 

@@ -61,7 +61,8 @@ def of_lost(job: StreamJob, lost: LostExecutor) -> str:
     # Of a pod that was evicted, the message has the reason.
     reason = "" if ended.reason == "Error" or last.startswith(ended.reason) else ended.reason
     code = f"exit code {ended.exit_code}" if ended.exit_code >= 0 else ""
-    how = ": ".join(part for part in (reason, code, last) if part).rstrip(".")
+    outside = ended.outside[:_MOST_CHARACTERS].rstrip(".")
+    how = ": ".join(part for part in (outside or reason, code, last) if part).rstrip(".")
     return f" Executor {lost.name} ended{when}: {how}.{hints.executor_remedy(job, how)}"
 
 

@@ -15,16 +15,16 @@ from sluice.core.observations import (
     awaits_node,
 )
 from sluice.core.proving import Rollback, has_worked
-from sluice.core.record import PUT_OFF, Failure, Record
+from sluice.core.record import ANOTHER_WRITER, PUT_OFF, Failure, Record
 from sluice.core.recoveries import Cause
 
 _HINDRANCES = frozenset({"DriverRefused", "CannotStart"})
 """Failures of what is around the driver, or of the spec: time tells."""
 
-_ANOTHER_WRITER = "CONCURRENT_STREAM_LOG_UPDATE"
+_LOG_UPDATED = "CONCURRENT_STREAM_LOG_UPDATE"
 """Spark's error class when it finds that somebody else has written its offset or commit log."""
 
-_LAST_WORDS = (_ANOTHER_WRITER, "DRIVER_JVM_LOST")
+_LAST_WORDS = (_LOG_UPDATED, "DRIVER_JVM_LOST")
 """After such a failure no other query is waited for: it must not start, or cannot."""
 
 JITTER = 0.25
@@ -47,7 +47,7 @@ def counted(
 ) -> Record:
     """One more failure: the next start waits longer, or there is none. What a drill did is none."""
     is_excused = record.recoveries.excuses(failure.incarnation, failure.at)
-    if is_excused and failure.reason != "AnotherWriter":
+    if is_excused and failure.reason != ANOTHER_WRITER:
         return away(record, Cause.DRIVER_LOSS, failure.at, now)
     policy = job.restart
     if started is not None and failure.at - started >= policy.reset_after:
@@ -57,7 +57,7 @@ def counted(
     cause = Cause.NODE_LOSS if failure.reason == "DriverLost" else Cause.DRIVER_LOSS
     record = away(record, cause, failure.at, now)
     has_given_up = policy.failures and record.failures >= policy.failures
-    if failure.reason == "AnotherWriter":
+    if failure.reason == ANOTHER_WRITER:
         return replace(record, gave_up=True)
     return _tried(job, replace(record, gave_up=record.gave_up or bool(has_given_up)), failure, now)
 
@@ -160,17 +160,19 @@ def why_it_ended(
     at = ended.at if ended is not None and ended.at is not None else now
     if ended is None:
         reason, text, code = "DriverLost", "its pod ended without an exit code", None
-    elif ended.exit_code == 0:
+    elif ended.exit_code == 0 and not ended.outside:
         reason, code = "FinishedUnasked", 0
         text = "the program returned (exit code 0); a streaming job has no end of its own"
     elif ended.reason == "OOMKilled":
         reason, code = "OutOfMemory", ended.exit_code
         text = "it needed more memory than its limit; raise spec.application.driver.memory"
-    elif _ANOTHER_WRITER in ended.message:
-        reason, code, text = "AnotherWriter", ended.exit_code, _told_of_another_writer(job)
+    elif _LOG_UPDATED in ended.message:
+        reason, code, text = ANOTHER_WRITER, ended.exit_code, _told_of_another_writer(job)
     else:
         reason, code = "DriverFailed", ended.exit_code
-        text = f"exit code {code}" + (f": {ended.message}" if ended.message else "")
+        text = ": ".join(
+            filter(None, (ended.outside.rstrip("."), f"exit code {code}", ended.message))
+        )
         text = _explained(job, text, lost, at)
     return Failure(
         incarnation=driver.incarnation,
@@ -179,6 +181,7 @@ def why_it_ended(
         message=text,
         at=at,
         exit_code=code,
+        fingerprint=job.fingerprint,
     )
 
 
@@ -247,16 +250,17 @@ def why_queries_ended(
     had just ended.
     """
     texts = [_told(query) for query in _failed(report)]
-    text = next((text for text in texts if _ANOTHER_WRITER in text), texts[0])
+    text = next((text for text in texts if _LOG_UPDATED in text), texts[0])
     at = _idle_since(report) or report.at
-    has_rival = _ANOTHER_WRITER in text
+    has_rival = _LOG_UPDATED in text
     text = _told_of_another_writer(job) if has_rival else _explained(job, text, lost, at)
     return Failure(
         incarnation=driver.incarnation,
         generation=job.generation,
-        reason="AnotherWriter" if has_rival else "QueryFailed",
+        reason=ANOTHER_WRITER if has_rival else "QueryFailed",
         message=text,
         at=at,
+        fingerprint=job.fingerprint,
     )
 
 
@@ -295,6 +299,6 @@ def longest_pause(policy: RestartPolicy) -> timedelta:
 
 def _told_of_another_writer(job: StreamJob) -> str:
     return (
-        f"somebody else writes the checkpoint {job.checkpoint_location} ({_ANOTHER_WRITER}): rows may be delivered "
-        "twice. Find and stop it; then change the spec, for example spec.suspend, to start the job again"
+        f"somebody else writes the checkpoint {job.checkpoint_location} ({_LOG_UPDATED}): rows may be delivered "
+        "twice. Find and stop it; then set spec.suspend to true, and to false again, to start the job"
     )

@@ -36,7 +36,7 @@ from sluice.core.conditions import Condition, DriverThere
 from sluice.core.drilling import answering
 from sluice.core.observations import LOST_AFTER, AgentReport, DriverPod, Observed
 from sluice.core.proving import has_worked
-from sluice.core.record import Failure, Phase, Record
+from sluice.core.record import ANOTHER_WRITER, Failure, Phase, Record
 from sluice.core.recoveries import Cause
 from sluice.core.resizing import Resize
 from sluice.core.steps import (
@@ -114,7 +114,7 @@ def _without_driver(
     record = _with_loss(record, now)
     if holder is not None:
         return Verdict(step=WAIT, record=record, phase=Phase.REFUSED)
-    if record.last_failure is not None and record.last_failure.generation != job.generation:
+    if record.last_failure is not None and record.last_failure.is_answered_by(job):
         record = record.forgiven()
     if record.gave_up:
         return Verdict(step=WAIT, record=record, phase=Phase.FAILED)
@@ -180,10 +180,12 @@ def _after_the_end(
 def _with_its_end(
     job: StreamJob, record: Record, driver: DriverPod, seen: Observed, now: datetime
 ) -> Record:
-    """Count the end of a driver once, unless it was asked for."""
-    if record.stopping is not None or record.has_counted(driver.incarnation):
+    """Count the end of a driver once, unless it was asked for; another writer counts in any case."""
+    if record.has_counted(driver.incarnation):
         return record
     failure = failures.why_it_ended(job, driver, seen.lost, now)
+    if record.stopping is not None and failure.reason != ANOTHER_WRITER:
+        return record
     return failures.counted(job, record, failure, driver.started, now)
 
 

@@ -39,12 +39,15 @@ class PodPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Termination:
-    """How a container ended."""
+    """How a container ended; `outside` is why the kubelet has ended its pod, in its words: a node that shuts down,
+    an eviction. The program may have ended as if it had wanted to.
+    """
 
     exit_code: int
     reason: str = ""
     message: str = ""
     at: datetime | None = None
+    outside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,13 +36,19 @@ class Good:
 class Trial:
     """A spec that has been started and has not worked yet.
 
-    `failures` counts its drivers that ended unasked in a row, `is_staffed` tells that one has had an executor.
+    `failures` counts its drivers that ended unasked in a row, `is_staffed` tells that one has had an executor. Releases
+    that tried each change anew stored no fingerprint.
     """
 
     generation: int
     since: datetime
     failures: int = 0
     is_staffed: bool = False
+    fingerprint: str = ""
+
+    def is_of(self, job: StreamJob) -> bool:
+        """Whether what is declared differs from what was started in nothing that needs a driver."""
+        return job.generation == self.generation or job.fingerprint == self.fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +104,10 @@ class Proving:
         """A driver of this spec is about to start."""
         if self.good is None or self.good.fingerprint == job.fingerprint:
             return replace(self, trial=None)
-        if self.trial is not None and self.trial.generation == job.generation:
+        if self.trial is not None and self.trial.is_of(job):
             return self
-        return replace(self, trial=Trial(generation=job.generation, since=now))
+        trial = Trial(generation=job.generation, since=now, fingerprint=job.fingerprint)
+        return replace(self, trial=trial)
 
     def put_off(self, now: datetime) -> "Proving":
         """The cluster could not make that driver: its spec has not been tried yet."""
@@ -131,7 +138,7 @@ class Proving:
 
     def failed(self, job: StreamJob, rollback: Rollback, *, is_last: bool) -> "Proving":
         """A driver of this spec has ended unasked; `is_last` says that no other one of it is going to be started."""
-        if self.trial is None or self.trial.generation != job.generation:
+        if self.trial is None or not self.trial.is_of(job):
             return self
         trial = replace(self.trial, failures=self.trial.failures + 1)
         proving = replace(self, trial=trial)
@@ -144,14 +151,14 @@ class Proving:
 
     def due(self, job: StreamJob) -> datetime | None:
         """When a driver that cannot start is given up; None if there is no reason, or nothing to go back to."""
-        if self.trial is None or self.trial.generation != job.generation or self.trial.is_staffed:
+        if self.trial is None or not self.trial.is_of(job) or self.trial.is_staffed:
             return None
         return self.trial.since + job.restart.rollback_after if self._may_go_back(job) else None
 
     def refuses(self, job: StreamJob) -> bool:
         """Whether this generation would have been given up, were its checkpoint not another one."""
         trial = self.trial
-        if trial is None or trial.generation != job.generation or trial.failures < TRIES:
+        if trial is None or not trial.is_of(job) or trial.failures < TRIES:
             return False
         return self.good is not None and self.good.checkpoint != job.checkpoint_location
 

@@ -47,6 +47,9 @@ class Phase(StrEnum):
     """No driver runs, and the operator was told to leave the job alone."""
 
 
+ANOTHER_WRITER = "AnotherWriter"
+"""The reason of a driver's end after which no other one is started unasked: rows might be delivered twice."""
+
 PUT_OFF = "StartBackOff"
 """The reason of a start that the cluster cannot do now, and that is tried again."""
 
@@ -64,6 +67,17 @@ class Failure:
     message: str
     at: datetime
     exit_code: int | None = None
+    fingerprint: str = ""
+
+    def is_answered_by(self, job: StreamJob) -> bool:
+        """Whether what is declared now is another try.
+
+        After another writer was found, it is not if a person may not know of it: an autoscaler changes numbers of
+        executors, too.
+        """
+        if self.reason == ANOTHER_WRITER and self.fingerprint:
+            return self.fingerprint != job.fingerprint
+        return self.generation != job.generation
 
     @property
     def is_put_off(self) -> bool:
@@ -126,9 +140,11 @@ class Record:
 
     def with_start(self, checkpoint: str) -> "Record":
         """The intent to start the next incarnation."""
-        stays = checkpoint == self.checkpoint
+        stays, moves = checkpoint == self.checkpoint, self.checkpoint not in (None, checkpoint)
         return replace(
             self,
+            last_batch=None if moves else self.last_batch,
+            last_commit=None if moves else self.last_commit,
             log_format=self.log_format if stays else None,
             pinned=self.pinned if stays else {},
             incarnation=self.incarnation + 1,

@@ -184,12 +184,16 @@ def _told_of_removal(driver: DriverPod) -> str:
 
 def _told_of_lost_node(job: StreamJob, driver: DriverPod) -> str:
     told = f"The driver should have ended by {driver.gone_by:%H:%M:%S} UTC, and its node {driver.node} says nothing."
+    advice = (
+        f"{told} Bring the node back; or, if it is off for good, delete the pod by force: kubectl delete pod "
+        f"{driver.name} -n {job.key.namespace} --force"
+    )
+    if driver.owner_uid != job.uid:
+        # That of a former job of this name is only ever removed by a person.
+        return f"{advice}."
     if job.restart.fences_lost_nodes:
         return f"{told} It is given up when its Lease must have run out."
-    return (
-        f"{told} Bring the node back; or, if it is off for good, delete the pod by force: kubectl delete pod "
-        f"{driver.name} -n {job.key.namespace} --force; or set spec.restart.lostNode to Fence."
-    )
+    return f"{advice}; or set spec.restart.lostNode to Fence."
 
 
 def _not_started(job: StreamJob, driver: DriverPod) -> Claim:

@@ -1,6 +1,8 @@
 """Run the operator's process: kopf's watches beside our own work, until one of them ends."""
 
 import asyncio
+import logging
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from sluice.adapters.kubernetes import KubernetesCluster
 from sluice.adapters.metrics import MetricsServer
 from sluice.agent.pack import packed
 from sluice.handlers.kinds import wait_for_kinds
+from sluice.handlers.namespaces import listable, one_returns
 from sluice.handlers.streamjobs import kopf_settings, register
 from sluice.handlers.sweeping import Sweeper
 from sluice.ports import PODS, STREAM_JOBS, STREAM_PROFILES
@@ -25,6 +28,8 @@ from sluice.settings import Settings
 if TYPE_CHECKING:
     from sluice.adapters.prometheus import PrometheusServer
 
+log = logging.getLogger(__name__)
+
 PAUSED_BY = "SLUICE_OPERATOR_PAUSED (the chart's operator.paused)"
 """What a user is told to take away when the whole operator is paused."""
 
@@ -32,7 +37,7 @@ PAUSED_BY = "SLUICE_OPERATOR_PAUSED (the chart's operator.paused)"
 async def run_operator(settings: Settings, credentials: Credentials, *, fresh_key: bytes) -> None:
     """Run until a signal ends it; what is being done is finished, and the Lease is given up."""
     clock = SystemClock()
-    namespaces = tuple(filter(None, settings.namespaces.split(",")))
+    declared = tuple(filter(None, settings.namespaces.split(",")))
     registry = kopf.OperatorRegistry()
     async with (
         KubernetesCluster(credentials) as cluster,
@@ -40,6 +45,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         ForecastProcess() as forecasts,
         AsyncExitStack() as stack,
     ):
+        namespaces = await listable(cluster, declared)
         operator = Operator(
             cluster=cluster,
             agents=agents,
@@ -75,6 +81,9 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         sweeping = asyncio.create_task(sweeper.run())
         has_ended = asyncio.Event()
         work.add_done_callback(lambda _: has_ended.set())
+        returning = asyncio.create_task(
+            _until_one_returns(cluster, set(declared).difference(namespaces), has_ended)
+        )
 
         @kopf.on.cleanup(registry=registry)
         async def finish(**_: Any) -> None:
@@ -93,9 +102,20 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
         finally:
             work.cancel()
             sweeping.cancel()
-            await asyncio.wait({work, sweeping})
+            returning.cancel()
+            await asyncio.wait({work, sweeping, returning})
         if not work.cancelled():
             work.result()
+
+
+async def _until_one_returns(
+    cluster: KubernetesCluster, left_out: Collection[str], has_ended: asyncio.Event
+) -> None:
+    """End the process when a namespace that was left out may be listed: kopf takes no others while it runs."""
+    if left_out:
+        namespace = await one_returns(cluster, sorted(left_out))
+        log.info("the namespace %s may be listed by now; beginning anew with it", namespace)
+        has_ended.set()
 
 
 async def _metrics(settings: Settings, stack: AsyncExitStack) -> "PrometheusServer | None":

@@ -89,8 +89,9 @@ def _role_binding(job: StreamJob) -> Json:
     }
 
 
-def disruption_budget(job: StreamJob) -> Json:
-    """Evictions are refused, so that a drain waits until the operator has moved the driver in order.
+def disruption_budget(job: StreamJob, *, refuses: bool = True) -> Json:
+    """Evictions are refused, so that a drain waits until the operator has moved the driver in order; or none is, by an
+    operator that moves no driver.
 
     To be made after the pod: for a budget of no pod, Kubernetes writes warnings again and again, which cost the API
     server more than all else of a start.
@@ -104,7 +105,7 @@ def disruption_budget(job: StreamJob) -> Json:
         "kind": "PodDisruptionBudget",
         "metadata": names.owned_metadata(job, names.driver_pod(job.key.name)),
         "spec": {
-            "minAvailable": 1,
+            "minAvailable": 1 if refuses else 0,
             "selector": {"matchLabels": labels},
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
         },

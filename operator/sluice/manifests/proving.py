@@ -30,6 +30,7 @@ def told(proving: Proving) -> Json:
             "since": moment_text(trial.since),
             "failures": trial.failures,
             "staffed": trial.is_staffed or None,
+            "fingerprint": trial.fingerprint or None,
         },
         "rollback": rollback
         and {
@@ -70,6 +71,7 @@ def _trial(told: Mapping[str, Any]) -> Trial | None:
         since=since,
         failures=told.get("failures", 0),
         is_staffed=told.get("staffed", False),
+        fingerprint=told.get("fingerprint", ""),
     )
 
 

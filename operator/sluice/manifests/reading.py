@@ -229,17 +229,21 @@ def _termination(state: Json, status: Json) -> Termination | None:
             reason=terminated.get("reason", ""),
             message=_last_words(terminated.get("message", "")),
             at=_time(terminated.get("finishedAt")),
+            outside=_told_of_pod(status) or _disruption(status),
         )
     if status.get("phase") == "Failed":
-        reason, message = status.get("reason", ""), status.get("message", "")
+        reason = status.get("reason", "")
         before = _failed_before(state, status)
         if before is not None and not reason:
             return before
         # Evicted, preempted or lost with its node: the pod ended, and no container tells how.
-        return Termination(
-            exit_code=_UNTOLD, reason=reason, message=f"{reason}: {message}".strip(": ")
-        )
+        return Termination(exit_code=_UNTOLD, reason=reason, message=_told_of_pod(status))
     return None
+
+
+def _told_of_pod(status: Json) -> str:
+    """Why the kubelet has ended a pod; empty if its containers have ended by themselves."""
+    return ": ".join(filter(None, (status.get("reason", ""), status.get("message", ""))))
 
 
 def _failed_before(state: Json, status: Json) -> Termination | None:

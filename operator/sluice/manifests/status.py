@@ -154,6 +154,7 @@ def _failures(record: Record) -> Json:
             "exitCode": last.exit_code,
             "incarnation": last.incarnation,
             "generation": last.generation,
+            "fingerprint": last.fingerprint or None,
             "at": moment_text(last.at),
         }
     return {
@@ -175,6 +176,8 @@ def _read_failure(failures: Mapping[str, Any]) -> Failure | None:
         message=failures.get("message", ""),
         at=at,
         exit_code=failures.get("exitCode"),
+        # Releases that took each change for another try stored none.
+        fingerprint=failures.get("fingerprint", ""),
     )
 
 

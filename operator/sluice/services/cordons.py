@@ -58,7 +58,8 @@ class Cordons:
         self._fleet = fleet
         self._clock = clock
         self._told = told
-        self._asks = asks
+        self.asks = asks
+        """Whether nodes are asked about at all: else nobody ever moves a driver."""
         self._emptying: dict[str, _Emptying] = {}
         self._is_told = False
         self.are_known = False
@@ -74,7 +75,7 @@ class Cordons:
 
     async def run(self) -> None:
         """Ask again and again until cancelled."""
-        if not self._asks:
+        if not self.asks:
             log.info("nodes are not looked at: no job is moved when one is cordoned")
             return
         while True:
@@ -83,7 +84,7 @@ class Cordons:
 
     async def ask(self) -> None:
         """Ask once. Without an answer, what was known stays."""
-        if not self._asks:
+        if not self.asks:
             return
         try:
             found = {name: emptying async for name, emptying in self._to_be_emptied()}

@@ -52,9 +52,9 @@ class LastGood:
         self._fetched.clear()
         self._refused.clear()
 
-    async def fetch(self, key: JobKey, record: Record) -> bool:
+    async def fetch(self, key: JobKey, record: Record, *, is_left_alone: bool) -> bool:
         """Have the spec at hand if it is needed; whether that took a question, so that all must be looked at anew."""
-        if not self._is_needed(key, record.proving):
+        if not self._is_needed(key, record.proving, is_left_alone=is_left_alone):
             self._fetched.pop(key, None)
             return False
         uid = self._uid(key)
@@ -71,26 +71,33 @@ class LastGood:
         self._fetched[key] = (uid, document)
         return True
 
-    def in_force(self, key: JobKey, record: Record) -> tuple[Record, StreamJob | InvalidSpec]:
-        """What the next driver is made from, and the record: without a good spec, nothing was rolled back."""
+    def in_force(
+        self, key: JobKey, record: Record, *, is_left_alone: bool
+    ) -> tuple[Record, StreamJob | InvalidSpec]:
+        """What the next driver is made from, and the record: without a good spec, nothing was rolled back.
+
+        A driver that goes on is left alone while the spec is not valid: what it has taken live since its start is in no
+        document.
+        """
         declared, good = self._fleet.declared(key), self._document(key)
         if isinstance(declared, InvalidSpec):
-            is_left_alone = good is None or self._has_driver(key)
-            return record, declared if is_left_alone else self._read(key, good or {})
+            if good is None or is_left_alone:
+                return record, declared
+            return record, self._read(key, good) or declared
         record = record.retried(declared)
         if not record.proving.is_rolled_back(declared.generation):
             return record, declared
-        if good is None:
+        restored = self._read(key, changes.restored(declared.document, good)) if good else None
+        if restored is None:
             return replace(record, proving=Proving()), declared
-        return record, self._read(key, changes.restored(declared.document, good))
+        return record, restored
 
     def as_started(self, job: StreamJob) -> StreamJob:
         """The job that the present driver was made from: its next executors begin with that, whatever changed live."""
         driver = self._fleet.driver(job.key)
         if driver is None or driver.document is None or driver.document == job.document:
             return job
-        started = self._read(job.key, driver.document)
-        return started if isinstance(started, StreamJob) else job
+        return self._read(job.key, driver.document) or job
 
     async def keep(self, job: StreamJob, *, is_first: bool) -> bool:
         """Write the spec of a job that works; whether the cluster has taken it."""
@@ -109,20 +116,13 @@ class LastGood:
         self.forget(job.key)
         return True
 
-    def _is_needed(self, key: JobKey, known: Proving) -> bool:
+    def _is_needed(self, key: JobKey, known: Proving, *, is_left_alone: bool) -> bool:
         declared = self._fleet.declared(key)
         if known.good is None:
             return False
         if isinstance(declared, InvalidSpec):
-            return not self._has_driver(key)
+            return not is_left_alone
         return known.retried(declared).is_rolled_back(declared.generation)
-
-    def _has_driver(self, key: JobKey) -> bool:
-        """Whether a driver goes on. It is left alone while the spec is not valid: what it has taken live since its
-        start is in no document.
-        """
-        driver = self._fleet.driver(key)
-        return driver is not None and not driver.is_over
 
     def _document(self, key: JobKey) -> Mapping[str, object] | None:
         """The spec as it was fetched; else that of the present driver, which needs no other one in its place."""
@@ -132,14 +132,14 @@ class LastGood:
         driver = self._fleet.driver(key)
         return driver.document if driver is not None else None
 
-    def _read(self, key: JobKey, document: Mapping[str, object]) -> StreamJob | InvalidSpec:
-        """The job that this spec would be; another version may have kept it under other rules."""
+    def _read(self, key: JobKey, document: Mapping[str, object]) -> StreamJob | None:
+        """The job that this spec would be; None if another version has kept it, under other rules."""
         resource = self._fleet.job(key)
         try:
             return convert.streamjob({**(resource or {}), "spec": document})
         except InvalidSpec as error:
             log.warning("the last good spec cannot be used: %s", error)
-            return self._fleet.declared(key)
+            return None
 
     def _uid(self, key: JobKey) -> str:
         resource = self._fleet.job(key)

@@ -137,12 +137,13 @@ class Reconciler:
             return None
         if "deletionTimestamp" in resource["metadata"]:
             return None
-        record = self._recall(key, resource)
-        if await self._good.fetch(key, record):
+        record, uid = self._recall(key, resource), resource["metadata"]["uid"]
+        seen = self._look(key, uid)
+        is_left_alone = _works(seen, uid, self._clock.now())
+        if await self._good.fetch(key, record, is_left_alone=is_left_alone):
             return 0.0
-        seen = self._look(key, resource["metadata"]["uid"])
         declared = self._fleet.declared(key)
-        record, job = self._good.in_force(key, record)
+        record, job = self._good.in_force(key, record, is_left_alone=is_left_alone)
         if isinstance(job, InvalidSpec):
             return await self._report_invalid(resource, record, seen, job, self._clock.now())
         refused, refused_again = await self._admission.ask(self._good.as_started(job), seen)
@@ -353,6 +354,14 @@ def _going_on(driver: DriverPod | None, uid: str) -> DriverPod | None:
     if driver is None or driver.owner_uid != uid or driver.deleting or driver.is_over:
         return None
     return driver
+
+
+def _works(seen: Observed, uid: str, now: datetime) -> bool:
+    """Whether the driver of the job of that uid goes on, has not died inside, and may stay where it is."""
+    driver, report = _going_on(seen.driver, uid), seen.report
+    if driver is None or seen.why_leave:
+        return False
+    return report is None or not failures.has_died_inside(report, driver, now)
 
 
 def _pause(verdict: Verdict, seen: Observed, now: datetime, *asked: float | None) -> float:

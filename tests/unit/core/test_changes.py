@@ -101,6 +101,12 @@ def test_what_goes_back_to_a_good_spec_keeps_the_cpu_that_is_declared() -> None:
     assert restored(BEFORE, BEFORE) == BEFORE
 
 
+def test_numbers_of_executors_that_are_not_declared_are_not_those_of_the_good_spec() -> None:
+    good = {**BEFORE, "executors": {"min": 1, "max": 8, "initial": 2, "cores": 1}}
+    declared = {**BEFORE, "executors": {"min": 4, "max": 8, "cores": 2}}
+    assert restored(declared, good)["executors"] == {"min": 4, "max": 8, "cores": 1}
+
+
 def test_the_costliest_field_names_the_change() -> None:
     after = {
         **BEFORE,

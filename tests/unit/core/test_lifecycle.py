@@ -17,7 +17,7 @@ from sluice.core.observations import AgentReport, Observed, PodPhase, QueryFailu
 from sluice.core.record import Phase, Record
 from sluice.core.recoveries import Cause
 from sluice.core.steps import ReplaceExecutors, SetExecutors, StartDriver, StopDriver, Verdict, Wait
-from tests.support.jobs import NOW, driver, job, query, report
+from tests.support.jobs import NOW, application, driver, job, query, report
 
 RAN = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks", last_batch=7)
 STARTED = Record(incarnation=1, checkpoint="claim://shop/checkpoints/clicks")
@@ -35,6 +35,14 @@ def look(
 def ended(**changes: Any) -> Termination:
     """A driver that died with exit code 1 just now."""
     return replace(Termination(exit_code=1, message="boom", at=NOW), **changes)
+
+
+RIVALLED = driver(
+    job(),
+    phase=PodPhase.FAILED,
+    ended=ended(message="[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log."),
+)
+"""One that has met another writer."""
 
 
 def test_a_new_job_starts_its_first_incarnation() -> None:
@@ -77,8 +85,57 @@ def test_a_driver_that_met_another_writer_is_not_started_again_before_the_spec_c
     assert record.last_failure.reason == "AnotherWriter"
     assert "claim://shop/checkpoints/clicks" in record.last_failure.message
     assert look(of, record, Observed(), after=86_400).step == Wait()
-    changed = job(generation=2)
+    changed = job(generation=2, application=application(image="shop/clicks:2"))
     assert isinstance(look(changed, record, Observed(), after=86_400).step, StartDriver)
+
+
+def test_an_autoscaler_does_not_start_a_job_again_that_met_another_writer() -> None:
+    record = look(job(), STARTED, Observed(driver=RIVALLED)).record
+    scaled = job(generation=2, executors={"min": 1, "max": 8, "initial": 5})
+    assert look(scaled, record, Observed(), after=3600).step == Wait()
+    suspended = look(job(generation=3, suspend=True), record, Observed(), after=3700)
+    resumed = look(job(generation=4), suspended.record, Observed(), after=3800)
+    assert isinstance(resumed.step, StartDriver)
+
+
+def test_a_job_that_has_failed_otherwise_is_tried_again_with_other_executors() -> None:
+    gave_up = replace(
+        look(
+            job(), STARTED, Observed(driver=driver(job(), phase=PodPhase.FAILED, ended=ended()))
+        ).record,
+        gave_up=True,
+    )
+    scaled = job(generation=2, executors={"min": 1, "max": 8, "initial": 5})
+    assert isinstance(look(scaled, gave_up, Observed(), after=3600).step, StartDriver)
+
+
+def test_of_a_release_that_took_any_change_for_another_try_the_failure_is_answered_by_any() -> None:
+    record = look(job(), STARTED, Observed(driver=RIVALLED)).record
+    assert record.last_failure is not None
+    old = replace(record, last_failure=replace(record.last_failure, fingerprint=""))
+    assert look(job(), old, Observed(), after=3600).step == Wait()
+    scaled = job(generation=2, executors={"min": 1, "max": 8, "initial": 5})
+    assert isinstance(look(scaled, old, Observed(), after=3600).step, StartDriver)
+
+
+def test_another_writer_is_noticed_also_by_a_driver_that_is_being_stopped() -> None:
+    stopping = replace(STARTED, stopping="spec.application.image changed")
+    record = look(job(), stopping, Observed(driver=RIVALLED)).record
+    assert record.gave_up
+    calm = driver(job(), phase=PodPhase.FAILED, ended=ended())
+    assert look(job(), stopping, Observed(driver=calm)).record.last_failure is None
+
+
+def test_the_progress_of_a_checkpoint_that_was_left_is_none_of_the_next() -> None:
+    place = {"claim": "elsewhere", "path": "clicks"}
+    allowed = {"sluice.dev/allow-migration": "claim://shop/elsewhere/clicks"}
+    moved = look(job(generation=2, checkpoint=place, annotations=allowed), RAN, Observed()).record
+    assert (moved.last_batch, moved.last_commit) == (None, None)
+    back = look(job(generation=3), moved, Observed(), after=3600)
+    assert isinstance(back.step, StartDriver), (
+        "there is nothing in the new place that it would leave behind"
+    )
+    assert look(job(), RAN, Observed()).record.last_batch == 7
 
 
 def test_a_query_that_met_another_writer_stops_the_job_for_good() -> None:

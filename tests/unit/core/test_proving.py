@@ -152,9 +152,12 @@ def test_a_spec_that_has_worked_is_never_given_up() -> None:
     assert after_failures(of, 5, record).proving.rollback is None
 
 
-def test_failures_of_two_generations_do_not_add_up() -> None:
+def test_failures_of_two_specs_do_not_add_up() -> None:
     record = after_failures(changed(), 1)
-    assert after_failures(changed(generation=6), 1, record).proving.rollback is None
+    other = {"image": "shop/clicks:3", "mainFile": "/opt/clicks.py"}
+    assert (
+        after_failures(changed(generation=6, application=other), 1, record).proving.rollback is None
+    )
 
 
 def test_a_generation_is_given_up_once() -> None:
@@ -435,3 +438,25 @@ def test_what_a_former_release_has_given_up_can_be_tried_again() -> None:
     rollback = Rollback(generation=5, why="exit code 1: boom")
     record = replace(RAN, proving=Proving(good=GOOD, rollback=rollback))
     assert not record.retried(asked(record)).proving.is_rolled_back(5)
+
+
+def test_other_executors_do_not_keep_a_spec_from_being_given_up_whose_driver_cannot_start() -> None:
+    begun = started(changed(), RAN)
+    scaled = changed(generation=6, executors={"min": 1, "max": 8, "initial": 3})
+    pending = driver(
+        changed(), incarnation=2, phase=PodPhase.PENDING, started=None, obstacle=OBSTACLE
+    )
+    after = job().restart.rollback_after.total_seconds()
+    early = look(scaled, begun, Observed(driver=pending), after=after - 1)
+    assert early.step == Wait(until=NOW + timedelta(seconds=after))
+    late = look(scaled, early.record, Observed(driver=pending), after=after)
+    assert isinstance(late.step, StopDriver)
+    assert late.record.proving.is_rolled_back(6)
+
+
+def test_failures_of_one_spec_count_together_whatever_executors_it_had() -> None:
+    once = after_failures(changed(), 1)
+    scaled = changed(generation=6, executors={"min": 1, "max": 8, "initial": 3})
+    begun = started(scaled, once, after=7200)
+    twice = failed(scaled, begun, after=7300)
+    assert twice.proving.is_rolled_back(6)

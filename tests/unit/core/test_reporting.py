@@ -684,8 +684,10 @@ def test_news_are_told_once() -> None:
 
 def test_a_start_after_progress_says_where_it_goes_on() -> None:
     before = replace(STARTED, last_batch=41)
-    (item,) = news(before, before.with_start("s3a://b"))
+    (item,) = news(before, before.with_start(JOB.checkpoint_location))
     assert item.message == "Incarnation 2 starts, after batch 41"
+    (item,) = news(before, before.with_start("s3a://b"))
+    assert item.message == "Incarnation 2 starts", "in another place it goes on from nothing"
 
 
 def test_a_refused_spec_is_news_until_it_is_valid_again() -> None:
@@ -726,3 +728,6 @@ def test_a_driver_on_a_lost_node_is_told_with_what_to_do() -> None:
     fencing = job(restart={"lostNode": "Fence"})
     told = claims(Observed(driver=lost), of=fencing)[Condition.DRIVER_RUNNING]
     assert "given up when its Lease must have run out" in told.message
+    formers = replace(lost, owner_uid="uid of a deleted job")
+    told = claims(Observed(driver=formers), of=fencing)[Condition.DRIVER_RUNNING]
+    assert told.message.endswith("kubectl delete pod clicks-driver -n shop --force."), "no fence"

@@ -175,6 +175,43 @@ def test_an_evicted_pod_tells_why_although_no_container_does() -> None:
     )
 
 
+SHUTDOWN = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "TerminationByKubelet",
+    "message": "Pod was terminated in response to imminent node shutdown.",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "outside"),
+    [
+        (
+            {
+                "reason": "Terminated",
+                "message": "imminent node shutdown.",
+                "conditions": [SHUTDOWN],
+            },
+            "Terminated: imminent node shutdown.",
+        ),
+        (
+            {"conditions": [SHUTDOWN]},
+            "TerminationByKubelet: Pod was terminated in response to imminent node shutdown.",
+        ),
+        ({"reason": "Evicted", "message": "low on storage"}, "Evicted: low on storage"),
+        ({}, ""),
+    ],
+)
+@pytest.mark.parametrize("code", [0, 143])
+def test_of_a_pod_that_the_kubelet_has_ended_it_is_told_why_whatever_its_program_made_of_that(
+    status: dict[str, Any], outside: str, code: int
+) -> None:
+    containers = state(terminated={"exitCode": code, "reason": "Error"})
+    found = read(pod(phase="Failed", containerStatuses=containers, **status))
+    assert found.ended == Termination(exit_code=code, reason="Error", outside=outside)
+    assert found.is_proven_dead
+
+
 def test_a_pod_whose_init_container_is_hindered_is_not_being_made() -> None:
     """Else its newest Event, which mostly is that it goes on trying, would take the place of the reason."""
     stored = pod(

@@ -317,3 +317,40 @@ async def test_a_budget_that_is_refused_holds_nothing_up(refusal: Exception) -> 
         here.runs()
         await here.look()
         assert here.cluster.status()["phase"] == "Starting"
+
+
+@in_virtual_time
+async def test_budgets_refuse_nothing_any_more_where_nodes_are_not_asked_about_since() -> None:
+    async with world() as here:
+        await here.cordons.ask()
+        await started(here)
+        budget = here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver")
+        assert budget is not None
+        assert budget["spec"]["minAvailable"] == 1
+    async with world(here.cluster, asks=False) as blind:
+        await blind.look()
+        budget = here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver")
+        assert budget is not None
+        assert budget["spec"]["minAvailable"] == 0
+        here.cluster.calls.clear()
+        await blind.look()
+        assert here.cluster.writes == []
+
+
+@in_virtual_time
+async def test_where_nodes_are_not_asked_about_no_budget_is_made() -> None:
+    async with world(asks=False) as here:
+        await started(here)
+        assert here.cluster.stored(DISRUPTION_BUDGETS, "clicks-driver") is None
+
+
+@in_virtual_time
+async def test_a_driver_leaves_a_cordoned_node_also_while_its_spec_is_invalid() -> None:
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, executors={"min": 5, "max": 2})
+        node(here.cluster)
+        await here.cordons.ask()
+        while await here.look() == 0.0:
+            pass
+        assert here.cluster.writes[-1] == "delete pods/clicks-driver"

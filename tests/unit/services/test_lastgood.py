@@ -1,11 +1,13 @@
 """Going back to the last spec that worked: what is kept, when it is read, and that no crash on the way matters."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from sluice.core.application import JobKey
+from sluice.core.observations import QueryFailure
 from sluice.errors import ClusterUnavailable, Declined, InvalidSpec, Problem
 from sluice.manifests.reading import document_of
 from sluice.ports import CONFIG_MAPS, PODS, STREAM_JOBS
@@ -352,6 +354,41 @@ async def test_a_driver_that_dies_under_an_invalid_spec_is_followed_by_the_last_
         for kind in ("SpecValid", "SpecApplied", "Ready"):
             assert condition(here.cluster, kind)["reason"] == "InvalidSpec"
         assert "generation 1" in condition(here.cluster, "SpecApplied")["message"]
+
+
+@in_virtual_time
+async def test_a_driver_whose_queries_die_under_an_invalid_spec_is_followed_by_the_last_good_one() -> (
+    None
+):
+    async with world() as here:
+        await started(here)
+        await here.declare(generation=2, executors=INVALID)
+        at = here.clock.now()
+        dead = query(active=False, failure=QueryFailure("Boom", "it broke"), ended_at=at)
+        await here.answers(report(dead, at=at))
+        await asyncio.sleep(60)
+        await here.answers(report(dead, at=here.clock.now()))
+        await settles(here)
+        assert here.cluster.writes[-1] == "delete pods/clicks-driver"
+        here.gone()
+        await asyncio.sleep(60)
+        await settles(here)
+        assert image(here.cluster) == "shop/clicks:1"
+
+
+@in_virtual_time
+async def test_a_good_spec_that_nobody_can_use_any_more_is_not_said_to_be_in_force() -> None:
+    async with world() as here:
+        await rolled_back(here)
+        assert condition(here.cluster, "SpecApplied")["reason"] == "RolledBack"
+        kept = here.cluster.stored(CONFIG_MAPS, "clicks-last-good")
+        assert kept is not None
+        spec = json.loads(kept["data"]["spec.json"])
+        spec["application"]["mainFile"] = ""
+        here.cluster.put(CONFIG_MAPS, {**kept, "data": {"spec.json": json.dumps(spec)}})
+    async with world(here.cluster) as successor:
+        await settles(successor)
+        assert condition(here.cluster, "SpecApplied")["reason"] != "RolledBack"
 
 
 @in_virtual_time

@@ -528,6 +528,25 @@ async def test_config_maps_of_the_job_come_along_and_secrets_do_not() -> None:
 
 
 @in_virtual_time
+@pytest.mark.parametrize(("there", "phase"), [("PEM", "Succeeded"), ("another", "Failed")])
+async def test_a_config_map_that_is_in_each_namespace_is_used_if_it_says_the_same(
+    there: str, phase: str
+) -> None:
+    variable = {"configMapKeyRef": {"name": "kube-root-ca.crt", "key": "ca.crt"}}
+    application = {
+        **resource()["spec"]["application"],
+        "environment": [{"name": "A", "valueFrom": variable}],
+    }
+    async with place(job={"application": application}) as here:
+        for namespace, authority in (("shop", "PEM"), (f"clicks-1-x2-{ENDING}", there)):
+            metadata = {"name": "kube-root-ca.crt", "namespace": namespace}
+            here.cluster.put(CONFIG_MAPS, {"metadata": metadata, "data": {"ca.crt": authority}})
+        here.profiled(executors=[2])
+        await here.lives(400)
+        assert here.status()["phase"] == phase
+
+
+@in_virtual_time
 async def test_an_operator_of_some_namespaces_uses_those_that_are_listed_for_it() -> None:
     async with place(("shop", "lab")) as here:
         here.profiled(executors=[1, 2])

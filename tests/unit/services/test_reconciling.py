@@ -633,3 +633,25 @@ async def test_a_driver_that_somebody_deletes_in_order_is_measured_once_it_is_go
         here.gone()
         await here.look()
         assert here.cluster.status()["recoveries"]["present"]["cause"] == "DriverLoss"
+
+
+@in_virtual_time
+@pytest.mark.parametrize("path", ["prod/clicks", "prod//clicks", "/prod/clicks/"])
+async def test_a_checkpoint_is_one_place_however_its_path_is_written(path: str) -> None:
+    async with world() as here:
+        await here.declare(checkpoint={"claim": "checkpoints", "path": path})
+        here.runs()
+        await here.look()
+        await here.declare("views", checkpoint={"claim": "checkpoints", "path": "prod/clicks"})
+        assert here.cluster.status("views")["phase"] == "Refused"
+        # Its driver stops when it is deleted, and tells by its own spec alone which place it still has.
+        here.delete()
+        pod = here.cluster.pod()
+        assert pod is not None
+        pod["metadata"]["deletionTimestamp"] = here.clock.now().isoformat()
+        here.fleet.see_pod(here.cluster.put(PODS, pod))
+        await here.look("views")
+        assert here.cluster.pod("views-driver") is None
+        here.gone()
+        await here.look("views")
+        assert here.cluster.pod("views-driver") is not None

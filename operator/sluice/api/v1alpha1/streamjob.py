@@ -88,6 +88,7 @@ class FailureStatus(Model):
     exit_code: int | None = Field(None, description="Exit code of the last of them.")
     incarnation: int | None = Field(None, description="Its incarnation.")
     generation: int | None = Field(None, description="Generation of the spec that it ran.")
+    fingerprint: str = Field("", description="Of what that spec says that needs a new driver.")
     at: str | None = Field(
         None, description="When it ended, or since when the next could not be made."
     )
@@ -171,6 +172,7 @@ class TrialStatus(Model):
     since: str = Field(description="When its first driver was started.")
     failures: int = Field(0, description="Drivers of it that ended unasked, in a row.")
     staffed: bool | None = Field(None, description="Whether one of them has had an executor.")
+    fingerprint: str = Field("", description="Of what it says that needs a new driver.")
 
 
 class RollbackStatus(Model):
