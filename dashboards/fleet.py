@@ -119,12 +119,12 @@ _TABLE = Row(
                 ),
                 Column(
                     title="Lag, rows",
-                    expression=f"job:sluice_backlog_rows:sum{_SELECTED}",
+                    expression=f"max by (namespace, job) (job:sluice_backlog_rows:sum{_SELECTED})",
                     unit=Unit.COUNT,
                 ),
                 Column(
                     title="Lag, time",
-                    expression=f"job:sluice_backlog_seconds:max{_SELECTED}",
+                    expression=f"max by (namespace, job) (job:sluice_backlog_seconds:max{_SELECTED})",
                     unit=Unit.SECONDS,
                     limits=_MINUTES,
                 ),

@@ -97,13 +97,18 @@ _OBJECTIVE = Row(
         Panel(
             title="Burn rate",
             description="How many times as fast as the objective allows the error budget is spent, over an hour "
-            "and over six. At 1 it lasts for just one window; at the red line somebody is called.",
+            "and over six. At 1 it lasts for just one window. Where that over an hour stays above the third line, "
+            "somebody is called: 2 % of the budget is gone in an hour.",
             queries=(
                 Query(f"job:sluice_slo_burn_rate:ratio1h{_ALL_BOUNDS}", "1 h"),
                 Query(f"job:sluice_slo_burn_rate:ratio6h{_ALL_BOUNDS}", "6 h"),
+                Query(
+                    f"clamp_min(0.02 * max(sluice_job_slo_window_seconds{_JOB}) / 3600, 1)",
+                    "called",
+                ),
             ),
             unit=Unit.FACTOR,
-            limits=((None, "green"), (1, "yellow"), (13.44, "red")),
+            limits=((None, "green"), (1, "yellow")),
             width=12,
         ),
     ),

@@ -25,8 +25,12 @@ end
 if status.phase == "Paused" then
   return { status = "Suspended", message = found.DriverRunning and found.DriverRunning.message or "" }
 end
+-- A spec that is applied in part, or not yet, is in force all the same: then Ready says how the job is. A driver of a
+-- deleted job of this name is waited for.
+local refused = { InvalidSpec = true, MigrationRefused = true, RolledBack = true, RollbackRefused = true }
 for _, name in ipairs({ "SpecValid", "CheckpointHeld", "SpecApplied" }) do
-  if is(name, "False") and found[name].reason ~= "RestartNeeded" then
+  local is_trouble = is(name, "False") and found[name].reason ~= "PredecessorStops"
+  if is_trouble and (name ~= "SpecApplied" or refused[found[name].reason]) then
     return { status = "Degraded", message = found[name].message }
   end
 end

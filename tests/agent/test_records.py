@@ -428,3 +428,15 @@ def test_a_topic_that_joined_with_a_batch_that_is_done_again_begins_a_new_count(
     start, end = {"a-0": 3000, "b-0": 5_000_000_000}, {"a-0": 4000, "b-0": 5_000_000_500}
     after = done.with_progress(trigger(**reading(3, start, end, rows=1500)))
     assert (after.arrived_rows, after.backlog_rows()) == (1000, 0)
+
+
+def test_rows_that_spark_counts_twice_are_counted_once_where_offsets_tell() -> None:
+    twice = record(
+        {"batch": 0, "at": 0, "sources": [kafka(0, 100, 100, 200)], "rows": 200},
+        {"batch": 1, "at": 10, "sources": [kafka(100, 150, 200, 100)], "rows": 100},
+    )
+    assert twice.input_rows == 150
+    compacted = record({"batch": 0, "at": 0, "sources": [kafka(0, 100, 100, 40)], "rows": 40})
+    assert compacted.input_rows == 40
+    files = record({"batch": 0, "at": 0, "sources": [], "rows": 40})
+    assert files.input_rows == 40

@@ -8,9 +8,10 @@ from rich.cells import cell_len
 
 from sluice.console import sight as sights
 from sluice.console import status
-from sluice.console.page import drawn
+from sluice.console.page import Tone, drawn
 from sluice.console.printing import PLAIN_WIDTH, plain
 from sluice.console.sight import Lately, Sight
+from sluice.console.slo import alarming_rate
 from tests.console import resources
 from tests.console.resources import HOUR, QUERIES, sight
 
@@ -143,3 +144,31 @@ def test_data_says_what_could_not_be_seen() -> None:
         "No history: the operator ops/sluice was given no Prometheus",
         "No events: events is forbidden",
     ]
+
+
+@pytest.mark.parametrize(
+    ("slo", "rate"),
+    [
+        ({"window": "28d"}, 13.44),
+        ({"window": "7d"}, 3.36),
+        ({}, 13.44),
+        ({"window": "1h"}, 1.0),
+        ({"window": "a month"}, 13.44),
+        ({"window": "9" * 20 + "d"}, 13.44),
+    ],
+)
+def test_a_budget_burns_fast_where_the_alert_says_so(slo: dict[str, str], rate: float) -> None:
+    assert alarming_rate({"slo": slo}) == pytest.approx(rate)
+
+
+def test_a_rate_at_which_somebody_is_called_is_told_as_bad() -> None:
+    body = resources.healthy()
+    body["spec"]["slo"]["window"] = "7d"
+    burning = sight(body, lately=replace(resources.lately(), burn_rate=10.0))
+    (line,) = (
+        line
+        for section in status.page(burning).sections
+        for line in section.lines
+        if line.cells[0] == "Burning"
+    )
+    assert line.tone is Tone.BAD

@@ -253,3 +253,17 @@ def test_prometheus_understands_every_question(tmp_path: Path) -> None:
     path = tmp_path / "questions.yaml"
     path.write_text(yaml.safe_dump({"groups": [{"name": "questions", "rules": rules}]}))
     promtool("check", "rules", path)
+
+
+def test_the_columns_of_a_table_have_no_label_by_which_lines_would_not_be_joined() -> None:
+    """Grafana joins lines that agree in all labels, and a series that is not aggregated has its name as one more."""
+    columns = [
+        target["expr"]
+        for page in PAGES.values()
+        for panel in page["panels"]
+        if panel["type"] == "table"
+        for target in panel["targets"]
+    ]
+    assert columns
+    bare = [one for one in columns if not re.match(r"(sum|max|min|count|avg) (by|without) \(", one)]
+    assert bare == []

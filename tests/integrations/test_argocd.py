@@ -104,3 +104,31 @@ def test_trouble_is_degraded_and_says_why(body: dict[str, Any], part: str) -> No
     status, message = health_of(body)
     assert status == "Degraded"
     assert part in message
+
+
+def told(**reasons: str) -> dict[str, Any]:
+    """A running job of whose conditions these are false, for those reasons."""
+    body = judged(Observed(driver=driver(job()), report=report()))
+    for one in body["status"]["conditions"]:
+        if one["type"] in reasons:
+            one |= {"status": "False", "reason": reasons[one["type"]], "message": "as it is"}
+    return body
+
+
+@pytest.mark.parametrize(
+    "reason", ["RestartNeeded", "Resizing", "IgnoredByCheckpoint", "OverriddenByProgram"]
+)
+def test_a_job_that_is_ready_is_healthy_though_not_all_of_its_spec_is_applied(reason: str) -> None:
+    assert health_of(told(SpecApplied=reason))[0] == "Healthy"
+
+
+@pytest.mark.parametrize(
+    "reason", ["InvalidSpec", "MigrationRefused", "RolledBack", "RollbackRefused"]
+)
+def test_a_spec_that_is_refused_or_was_given_up_is_degraded(reason: str) -> None:
+    assert health_of(told(SpecApplied=reason)) == ("Degraded", "as it is")
+
+
+def test_a_driver_of_a_deleted_job_of_this_name_is_waited_for() -> None:
+    waiting = told(CheckpointHeld="PredecessorStops", Ready="PredecessorStops")
+    assert health_of(waiting) == ("Progressing", "as it is")

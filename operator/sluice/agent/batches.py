@@ -69,14 +69,23 @@ class Crew:
             executors=len(self.joined) - 1,
             cold=any(not self._is_warm(id, progress.timestamp) for id in self.joined),
             processed_rows_per_second=progress.processed_rows_per_second,
-            offsets=_offsets(progress.sources),
+            offsets=offsets_of(progress.sources),
         )
 
     def _is_warm(self, id: str, instant: float) -> bool:
         return id in self.warm and self.warm[id] <= instant
 
 
-def _offsets(sources: Sequence[SourceProgress]) -> float | None:
+def rows_once(progress: Progress) -> float:
+    """Return the rows of a trigger, each once: Spark counts them again for each time that its plan reads a source,
+    or that `foreachBatch` does.
+    """
+    told = offsets_of(progress.sources)
+    return progress.rows if told is None else min(progress.rows, told)
+
+
+def offsets_of(sources: Sequence[SourceProgress]) -> float | None:
+    """Return how many offsets a trigger has read; None where a source does not count rows, or tells no start."""
     spans = [
         source.end - source.start + source.joined.rows
         for source in sources

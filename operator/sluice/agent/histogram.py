@@ -7,7 +7,20 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
-LONG_BOUNDS = (*BOUNDS, 90.0, 120.0, 180.0, 300.0, 600.0, 1800.0, 3600.0)
+LONG_BOUNDS = (
+    *BOUNDS,
+    90.0,
+    120.0,
+    180.0,
+    300.0,
+    600.0,
+    1800.0,
+    3600.0,
+    7200.0,
+    14400.0,
+    43200.0,
+    86400.0,
+)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ QUERY_METRICS = (
     QueryMetric(
         "sluice_query_input_rows_total",
         COUNTER,
-        "Rows admitted into batches, as Spark counts them",
+        "Rows admitted into batches, each once where offsets tell; else as Spark counts them",
         lambda record, _: record.input_rows,
     ),
     QueryMetric(

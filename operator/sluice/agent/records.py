@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sluice.agent.arrivals import ArrivalCurve
-from sluice.agent.batches import MOST_KEPT, Batch
+from sluice.agent.batches import MOST_KEPT, Batch, rows_once
 from sluice.agent.histogram import Histogram
 from sluice.agent.latency import Committed, Latency
 from sluice.agent.progress import Progress, SourceProgress
@@ -347,7 +347,7 @@ class Record:
             latency=self._with_latencies(progress),
             retention=self.retention.with_batch(progress.sources),
             batches=self.batches + 1,
-            input_rows=self.input_rows + progress.rows,
+            input_rows=self.input_rows + rows_once(progress),
             output_rows=self.output_rows if output is None else (self.output_rows or 0.0) + output,
             durations=self.durations.observed(progress.duration, progress.duration),
         )

@@ -5,7 +5,7 @@ from sluice.catalogue.metric import Scope
 # fmt: off
 STREAM_BUCKETS = (
     0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
-    90.0, 120.0, 180.0, 300.0, 600.0, 1800.0, 3600.0,
+    90.0, 120.0, 180.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0, 86400.0,
 )
 # fmt: on
 """From a fast batch to an hour: durations and latencies of streams."""
@@ -29,7 +29,8 @@ QUERY_METRICS = (
         "sluice_query_last_commit_timestamp_seconds", "When the last batch was committed, Unix time"
     ),
     _query.counter(
-        "sluice_query_input_rows_total", "Rows admitted into batches, as Spark counts them"
+        "sluice_query_input_rows_total",
+        "Rows admitted into batches, each once where offsets tell; else as Spark counts them",
     ),
     _query.counter("sluice_query_output_rows_total", "Rows written, for sinks that count them"),
     _query.gauge(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluice.console import words
+from sluice.core import quantities
+from sluice.core.objectives.burning import LADDER
 
 GOOD_MINUTES = "job:sluice_slo_good:slice"
 BURN_RATE = "job:sluice_slo_burn_rate:ratio1h"
@@ -11,6 +13,7 @@ RECORDED = (GOOD_MINUTES, BURN_RATE)
 """Recorded series without which objectives are not measured."""
 
 DEFAULT_PERCENTILE = 0.95
+DEFAULT_WINDOW = "28d"
 
 
 def promise(spec: Mapping[str, Any]) -> str:
@@ -27,7 +30,18 @@ def promise(spec: Mapping[str, Any]) -> str:
         bounds.append(f"a batch each {slo['freshness']['bound']}")
     bound = ", ".join(bounds) or "its queries run"
     share = words.percent(slo.get("objective", 0.99))
-    return f"{bound}, in {share} of {slo.get('window', '28d')}"
+    return f"{bound}, in {share} of {slo.get('window', DEFAULT_WINDOW)}"
+
+
+def alarming_rate(spec: Mapping[str, Any]) -> float:
+    """How many times as fast as allowed the budget is spent in an hour when somebody is called at once."""
+    told = (spec.get("slo") or {}).get("window", DEFAULT_WINDOW)
+    try:
+        window = quantities.duration(str(told))
+    except (OverflowError, ValueError):
+        # Stored under other rules.
+        window = quantities.duration(DEFAULT_WINDOW)
+    return LADDER[0].threshold(window)
 
 
 def percentile(spec: Mapping[str, Any]) -> float:

@@ -7,12 +7,9 @@ from sluice.console import queries, words
 from sluice.console.job import Job, Told
 from sluice.console.page import Line, Page, Section, Tone, tone_of
 from sluice.console.sight import Sight
-from sluice.console.slo import percentile, promise
+from sluice.console.slo import alarming_rate, percentile, promise
 from sluice.console.trends import Trend
 from sluice.core.conditions import Condition, Status
-
-_BURNS_FAST = 14.4
-"""An hour at this rate takes two percent of a month's budget: the SRE workbook's first rung."""
 
 _TONES: Mapping[str, Tone] = {
     Status.TRUE: Tone.GOOD,
@@ -178,7 +175,7 @@ def _objective(sight: Sight) -> Iterator[Line]:
         yield _plain("Budget left", told, tone_of(left > 0))
     if rate is not None:
         told = f"{rate:.1f} times as fast as allowed, over the last hour"
-        yield _plain("Burning", told, tone_of(rate < _BURNS_FAST))
+        yield _plain("Burning", told, tone_of(rate < alarming_rate(sight.job.spec)))
 
 
 def _attained(slo: Mapping[str, Any]) -> str:

@@ -23,6 +23,9 @@ from sluice.core.series import NoData
 MOST_USED = 0.95
 """At a higher utilisation batches have no ordinary length."""
 
+SHORTEST = 0.1
+"""Seconds that no batch is shorter than, though nothing may be known yet of what it takes without rows."""
+
 UNEXPLAINED = 2.0
 """So many times the median is well above it; less than that may be noise (overload means twice, too)."""
 
@@ -61,7 +64,7 @@ def as_of(curve: LatencyCurve, batching: Batching, executors: int, rate: float) 
 
 def by_batches(batching: Batching, used: float) -> float:
     """The longest that a record waits: for the batch that runs, or for the trigger, and then for its own batch."""
-    batch = batching.overhead / (1 - min(used, MOST_USED))
+    batch = max(SHORTEST, batching.overhead) / (1 - min(used, MOST_USED))
     return max(batching.period, batch) + batch
 
 

@@ -182,6 +182,19 @@ def test_a_latency_that_was_seen_at_night_is_shorter_at_day() -> None:
     assert found.latency == pytest.approx(2 * (1 + 12 * 0.025), rel=0.01)
 
 
+def test_before_an_overhead_is_known_latencies_are_compared_by_their_waiting() -> None:
+    batching = Batching(overhead=0.0, fetching=QUIET)
+    seen = LatencyModel(observed=(LatencyPoint(executors=1, rate=48.0, seconds=12.0),) * 9)
+    quiet = trial(
+        constant_load(48.0),
+        batching=batching,
+        curve=explained_curve(seen, CAPACITY, batching),
+    )
+    found = [assess(quiet, executors, capacity=1e6, least=1e6).latency for executors in (1, 2)]
+    assert found[0] == pytest.approx(12.0, rel=0.01)
+    assert found[1] <= found[0]
+
+
 def test_of_what_executors_share_latency_never_falls_with_the_load() -> None:
     # Of one executor, latency grows with the utilisation; of many, the trigger hides that: noise looks like a fall.
     batching = Batching(overhead=0.0, shared=90.0, period=10.0)
