@@ -106,7 +106,7 @@ def test_offsets_that_go_back_in_time_count_no_negative_rows() -> None:
 
 
 def test_rows_of_a_year_old_backlog_are_older_than_any_bound() -> None:
-    known = timeline((0, {"a": 100}), (3600, {"a": 100}), (AGES[-1], {"a": 0}))
+    known = timeline((0, {"a": 100}), (LONG_BOUNDS[-1], {"a": 100}), (AGES[-1], {"a": 0}))
 
     assert known.ages(batch(a=(0, 100))).counts[-1] == pytest.approx(100)
 
