@@ -81,10 +81,16 @@ class Children:
         """Create a child, or bring it up to date. Raises NameTaken if what is there is not the job's."""
         await have(self._cluster, body, self._bring_up_to_date, is_new=is_new)
 
-    async def _bring_up_to_date(self, kind: Resource, body: Json) -> None:
+    async def amend(self, body: Json) -> bool:
+        """Bring a child up to date that is there; whether it is the job's. Raises NotFound."""
         (owner,) = body["metadata"]["ownerReferences"]
-        if await self._cluster.amend(kind, body, tests={f"{_OWNER}/uid": owner["uid"]}):
+        tests = {f"{_OWNER}/uid": owner["uid"]}
+        return await self._cluster.amend(_KINDS[body["kind"]], body, tests=tests)
+
+    async def _bring_up_to_date(self, kind: Resource, body: Json) -> None:
+        if await self.amend(body):
             return
+        (owner,) = body["metadata"]["ownerReferences"]
         tests = {f"{_OWNER}/{part}": owner[part] for part in _OWNERS_NAME}
         if await self._cluster.amend(kind, {"metadata": body["metadata"]}, tests=tests):
             raise not_yet_gone(body)

@@ -20,7 +20,7 @@ from sluice.errors import (
 )
 from sluice.manifests import children, names
 from sluice.manifests.pods import driver_pod
-from sluice.ports import DISRUPTION_BUDGETS, PODS, Clock, Cluster, Json, Resource
+from sluice.ports import PODS, Clock, Cluster, Json, Resource
 from sluice.services.cordons import Cordons
 from sluice.services.fleet import Fleet
 from sluice.services.having import Children, have, is_a_formers, not_yet_gone, taken
@@ -112,11 +112,8 @@ class Starter:
 
     async def _unguard(self, job: StreamJob, driver_uid: str) -> None:
         """Let a budget that was made when nodes were asked for refuse no eviction: nobody would move the driver."""
-        body = children.disruption_budget(job, refuses=False)
         with suppress(NotFound, InvalidSpec, NotAllowed):
-            await self._cluster.amend(
-                DISRUPTION_BUDGETS, body, tests={"/metadata/ownerReferences/0/uid": job.uid}
-            )
+            await self._children.amend(children.disruption_budget(job, refuses=False))
         self._guarded[job.key] = driver_uid
 
     async def _sweep(self, key: JobKey, incarnation: int) -> None:
