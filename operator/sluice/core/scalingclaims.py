@@ -11,6 +11,7 @@ from sluice.core.conditions import Claim, Condition, Status, fails, holds, unkno
 from sluice.core.deciding.situation import Mode
 from sluice.core.measurement import NOT_YET_ASKED, Unmeasured
 from sluice.core.observations import Observed
+from sluice.core.parallelism import fixed_tasks
 from sluice.core.quantities import format_duration, format_executors
 from sluice.core.record import Record
 from sluice.core.running import executors_of
@@ -102,16 +103,17 @@ def recovery(job: StreamJob, record: Record) -> Claim:
 
 
 def _idle(job: StreamJob, seen: Observed) -> str:
-    """Point out executors beyond what the state can use; a query without state uses as many as its sources allow."""
-    tasks = seen.report.state_tasks if seen.report else None
-    target = seen.report.target if seen.report else None
-    if target is None or tasks is None:
+    """Point out executors beyond what the state can use, or the topics that are read."""
+    report = seen.report
+    tasks = fixed_tasks(report) if report is not None else None
+    if report is None or report.target is None or tasks is None:
         return ""
     useful = checkpoints.useful_executors(tasks, job.executors.slots)
-    if target <= useful:
+    if report.target <= useful:
         return ""
+    limit = "what it reads has" if report.state_tasks is None else "the state has"
     return (
-        f" {target} executors of {job.executors.slots} task slots are wanted, but the state has {tasks} partitions: "
+        f" {report.target} executors of {job.executors.slots} task slots are wanted, but {limit} {tasks} partitions: "
         f"more than {useful} find no work on it."
     )
 

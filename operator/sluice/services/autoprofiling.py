@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.chosen import Decided
+from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.news import News
 from sluice.core.observations import ProfilingOutlook
 from sluice.core.profiling import budget
-from sluice.core.profiling.planning import Measured
 from sluice.core.profiling.records import Reason
 from sluice.core.profiling.usage import Usage
 from sluice.core.profiling.wanting import (
@@ -63,13 +63,13 @@ class AutoProfiler:
         profiler: Profiler,
         views: CopyViews,
         decided: Callable[[JobKey], Decided | None],
-        learned: Callable[[JobKey], Measured],
+        learned: Callable[[JobKey], CapacityModel],
         cluster: Cluster,
         clock: Clock,
         leads: Callable[[], bool],
         told: Callable[[JobKey], None],
     ) -> None:
-        """`decided` gives a job's newest decision, `learned` its pairs of executors and rows per second."""
+        """`decided` gives a job's newest decision, `learned` what is known of its capacity."""
         self._fleet = fleet
         self._ledgers = ledgers
         self._profiler = profiler
@@ -126,13 +126,14 @@ class AutoProfiler:
     def _production(self, job: StreamJob, usage: Usage, now: datetime) -> Production:
         driver, resource = self._fleet.driver(job.key), self._fleet.job(job.key) or {}
         full, decided = self._views.without_room(), self._decided(job.key)
+        learned = self._learned(job.key)
         return Production(
             record=read_record(resource.get("status") or {}),
             running=self._fleet.executors_running(job.key),
             grows=decided is not None and decided.grows,
             without_room=str(full) if full is not None else None,
-            tasks=self._views.tasks(job.key),
-            capacity=self._learned(job.key),
+            tasks=self._views.tasks(job.key, learned.slots.tasks),
+            capacity=learned.points,
             core_seconds=usage.core_seconds(
                 now,
                 since=driver.started if driver is not None else None,

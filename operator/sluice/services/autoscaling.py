@@ -26,6 +26,7 @@ from sluice.core.foreseen import foreseen, likely_recovery
 from sluice.core.learning.history import COARSE, FINE, LONGEST, MINUTE, History
 from sluice.core.learning.remembering import recalled
 from sluice.core.learning.watching import Watcher
+from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Cause
 from sluice.core.observations import DriverPod
 from sluice.core.profiling.records import LivePoint, Point
@@ -104,10 +105,10 @@ class Autoscaler:
         course = self.course(key)
         return course.decided if course is not None else None
 
-    def learned(self, key: JobKey) -> Sequence[tuple[int, float]]:
-        """Pairs of executors and rows per second that were learned of a job, those of profiles among them."""
+    def learned(self, key: JobKey) -> CapacityModel:
+        """What is known of a job's capacity, by its profiles and by its own batches."""
         course = self.course(key)
-        return course.watcher.experience.models.capacity.points if course is not None else ()
+        return CapacityModel() if course is None else course.watcher.experience.models.capacity
 
     def course(self, key: JobKey) -> Course | None:
         """What is known of a job that is scaled, and not of a former one that had its name."""

@@ -10,6 +10,7 @@ from datetime import datetime
 from sluice.core import executorfaults, hints
 from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import AgentReport, DriverPod, Processing, is_on_its_way
+from sluice.core.parallelism import fixed_tasks
 from sluice.core.profiling import steering
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.measuring import Batches
@@ -184,10 +185,10 @@ class CopyViews:
             return Problem(Reason.YIELDED, told)
         return None
 
-    def tasks(self, job: JobKey) -> int | None:
-        """The tasks of stateful stages, which the checkpoints fix."""
+    def tasks(self, job: JobKey, known: int | None = None) -> int | None:
+        """The tasks of a stage, where executors do not decide on them; what is `known` stands until the job tells."""
         report = self._report(job)
-        return None if report is None else report.state_tasks
+        return known if report is None else fixed_tasks(report, known)
 
     def _report(self, job: JobKey) -> AgentReport | None:
         return self._heard(job)[0]

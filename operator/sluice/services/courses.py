@@ -18,6 +18,7 @@ from sluice.core.modelling.downtime import Cause
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport, DriverPod
+from sluice.core.parallelism import fixed_tasks
 from sluice.core.profiling import teaching
 from sluice.core.profiling.keys import running_key
 from sluice.core.profiling.records import Key, LivePoint, Point
@@ -201,9 +202,9 @@ class Course:
         self.watcher.experience = self.watcher.experience.with_pause(pause)
 
     def _know_slots(self, each: int, report: AgentReport) -> None:
-        """Stateful stages have the partitions of the checkpoint, whatever the number of executors."""
-        slots = Slots(cores=each, tasks=report.state_tasks)
         models = self.watcher.experience.models
+        tasks = fixed_tasks(report, models.capacity.slots.tasks)
+        slots = Slots(cores=each, tasks=tasks)
         if models.capacity.slots.cores != slots.cores:
             self.watcher.experience = self.watcher.experience.of_other(slots)
         elif models.capacity.slots != slots:

@@ -30,7 +30,7 @@ from sluice.core.observations import (
 from sluice.core.record import PUT_OFF, Failure, Phase, Record
 from sluice.core.recoveries import Cause as RecoveryCause
 from sluice.core.recoveries import Recoveries
-from tests.support.jobs import NOW, application, driver, job, query, report
+from tests.support.jobs import NOW, application, driver, job, query, report, work
 
 JOB = job()
 STARTED = Record(incarnation=1, checkpoint=JOB.checkpoint_location)
@@ -628,6 +628,13 @@ def test_executors_beyond_the_partitions_of_the_state_are_pointed_out(
     seen = Observed(driver=driver(JOB), report=replace(report(target=target), queries=queries))
     told = claims(seen)[Condition.SCALING_ACTIVE].message
     assert ("more than 4 find no work" in told) == is_told
+
+
+def test_executors_beyond_the_partitions_of_the_topics_are_pointed_out() -> None:
+    reads = query(fetching=Fetching(partitions=4, longest=0.5))
+    told = report(reads, target=5, work=(work("1", batches=20, of_all=80),))
+    message = claims(Observed(driver=driver(JOB), report=told))[Condition.SCALING_ACTIVE].message
+    assert "but what it reads has 4 partitions: more than 4 find no work on it" in message
 
 
 def test_executors_find_work_on_as_many_partitions_as_they_have_slots() -> None:

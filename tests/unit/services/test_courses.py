@@ -17,6 +17,7 @@ from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
 from sluice.core.observations import AgentReport, QueryReport
@@ -95,6 +96,14 @@ def test_the_partitions_of_all_state_count_if_all_queries_that_count_have_some()
         seen.hear(job(), report(*queries))
         learned = seen.watcher.experience.models.capacity
         assert learned == replace(model, slots=replace(model.slots, tasks=tasks))
+
+
+def test_a_driver_that_has_just_started_does_not_put_in_doubt_how_many_tasks_a_stage_has() -> None:
+    seen = course()
+    reads = query(fetching=Fetching(partitions=6, longest=0.5))
+    seen.hear(job(), report(reads, work=(work("1", batches=20, of_all=120),)))
+    seen.hear(job(), report(replace(reads, committed_at=None), work=(work("1"),)))
+    assert seen.watcher.experience.models.capacity.slots == Slots(cores=1, tasks=6)
 
 
 def test_an_executor_has_the_slots_that_its_tasks_leave_it() -> None:
