@@ -71,12 +71,17 @@ class FakeCluster:
         for body in bodies:
             self.objects.put(STREAM_JOBS, body)
 
-    def installs(self, *, prometheus: str = "") -> None:
-        """Be a cluster with one operator for the namespace shop, and all rights."""
+    def installs(self, *, prometheus: str = "", billing: str | None = None) -> None:
+        """Be a cluster with one operator for the namespace shop, and all rights; `billing` is the Prometheus of another
+        operator, for the namespace of that name.
+        """
+        installed = [deployment(prometheus)]
+        if billing is not None:
+            installed.append(deployment(billing, "billing"))
         allowed = Answer({"status": {"allowed": True}}, 201)
         self.answers |= {
             "/version": Answer({"gitVersion": "v1.34.4"}),
-            path_of(DEPLOYMENTS, None): Answer(listed(deployment(prometheus))),
+            path_of(DEPLOYMENTS, None): Answer(listed(*installed)),
             **{path_of(CRDS, None, kind.crd_name): Answer(served_crd(kind)) for kind in crds.KINDS},
             path_of(LEASES, "ops", "sluice-operator"): Answer(fresh_lease()),
             REVIEWS: allowed,
@@ -102,9 +107,9 @@ def listed(*items: Json) -> Json:
     return {"metadata": {"resourceVersion": "1"}, "items": list(items)}
 
 
-def deployment(prometheus: str = "") -> Json:
+def deployment(prometheus: str = "", watches: str = "shop") -> Json:
     """The chart's Deployment."""
-    environment = [{"name": "SLUICE_OPERATOR_NAMESPACES", "value": "shop"}]
+    environment = [{"name": "SLUICE_OPERATOR_NAMESPACES", "value": watches}]
     if prometheus:
         environment.append({"name": "SLUICE_OPERATOR_PROMETHEUS_URL", "value": prometheus})
     container = {"name": "operator", "image": "localhost/sluice-operator:dev", "env": environment}

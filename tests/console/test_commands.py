@@ -258,6 +258,31 @@ def test_of_one_namespaces_operators_the_doctor_does_not_conclude_whose_a_job_is
     assert nobodys not in done.stdout
 
 
+def test_each_operators_prometheus_is_asked_about_the_jobs_that_it_looks_after(
+    cluster: FakeCluster,
+) -> None:
+    doctor_sees(cluster)
+    cluster.installs(prometheus=PROMETHEUS, billing="http://its.billing.svc:9090")
+    elsewhere = resources.healthy()
+    elsewhere["metadata"] |= {"namespace": "billing", "name": "invoices", "uid": "another"}
+    cluster.stores(elsewhere)
+    its = "/api/v1/namespaces/billing/services/its:9090/proxy"
+    for path, answer in list(cluster.answers.items()):
+        if path.startswith(PROXY):
+            cluster.answers[path.replace(PROXY, its)] = answer
+    told = re.findall(r"Drivers scraped +(.*)", sluice("doctor").stdout)
+    assert told[0].split() == ["ok", "all", "1", "that", "run"]
+    assert re.match(r"FAIL +1 of 1 are not: billing/invoices", told[1])
+
+
+def test_of_two_operators_that_which_has_no_prometheus_is_named(cluster: FakeCluster) -> None:
+    doctor_sees(cluster)
+    cluster.installs(prometheus=PROMETHEUS, billing="")
+    told = re.findall(r"Prometheus +(ok|warn) +(.*)", sluice("doctor").stdout)
+    assert [verdict for verdict, _ in told] == ["ok", "warn"]
+    assert "the operator ops/sluice was given no Prometheus" in told[1][1]
+
+
 def test_a_prometheus_that_is_down_fails_the_examination(cluster: FakeCluster) -> None:
     doctor_sees(cluster)
     cluster.answers[f"{PROXY}/api/v1/query?time()"] = refusal(503, "no endpoints available")

@@ -102,11 +102,31 @@ class Examination:
             return finding.jobs(self.reader.cluster, self.reader.namespace)
 
     def _metrics(self) -> Iterator[Check]:
+        if not self.operators:
+            # Whoever may not read their Deployments names a Prometheus, which is asked about all jobs.
+            yield from self._measured(self.reader.url, self.jobs, __version__)
+            return
+        named = [(self.reader.url or one.prometheus, one) for one in self.operators]
+        for url in dict.fromkeys(url for url, _ in named):
+            concerned = [one for its, one in named if its == url]
+            jobs = [job for job in self.jobs if _is_looked_after(job, concerned)]
+            yield from self._measured(url, jobs, concerned[0].version, concerned)
+
+    def _measured(
+        self,
+        url: str | None,
+        jobs: Sequence[Job],
+        version: str,
+        concerned: Sequence[Installation] = (),
+    ) -> Iterator[Check]:
+        """What a Prometheus knows of these jobs, and of the operators that were given it."""
         try:
-            url = self.reader.url or address(self.operators, None)
+            prometheus = Prometheus(source_of(url or address(concerned, None), self.reader.cluster))
         except MetricsUnavailable as error:
             yield odd("Prometheus", str(error), _NO_PROMETHEUS)
             return
-        version = self.operators[0].version if self.operators else __version__
-        prometheus = Prometheus(source_of(url, self.reader.cluster))
-        yield from asking.metrics_checks(prometheus, self.jobs, version)
+        yield from asking.metrics_checks(prometheus, jobs, version)
+
+
+def _is_looked_after(job: Job, operators: Sequence[Installation]) -> bool:
+    return any(one.looks_after(job.namespace) for one in operators)
