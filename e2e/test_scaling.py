@@ -16,10 +16,13 @@ from sluice.core.deciding.storing import record_from_data
 pytestmark = pytest.mark.long
 
 
+PARTITIONS = 12
+
+
 @contextmanager
 def scaled(cluster: Cluster, load: Load, name: str, **scaling: str) -> Iterator[Job]:
     """Such a job with twelve partitions, for the length of a block."""
-    load.create_topic(f"{name}-in", partitions=12)
+    load.create_topic(f"{name}-in", partitions=PARTITIONS)
     load.create_topic(f"{name}-out", partitions=4)
     cluster.apply(to_yaml(short_lived(enrichment(name, **scaling))), load.namespace)
     job = Job(cluster, load.namespace, name)
@@ -76,3 +79,4 @@ def _the_notebook_tells_the_same(cluster: Cluster, job: Job, chosen: Json) -> No
     stored = record_from_data(json.loads(book["data"][chosen["decision"]]))
     again = stored.decided()
     assert (again.executors, again.reason) == (chosen["executors"], chosen["reason"])
+    assert stored.situation.models.capacity.slots.tasks == PARTITIONS

@@ -10,7 +10,7 @@ from sluice.console.decisions import Kept
 from sluice.console.job import Job
 from sluice.console.page import Line, Page, Section, Tone
 from sluice.core.deciding.decision import Candidate, Decision, Policy
-from sluice.core.deciding.explain import expectations, figures, outcome
+from sluice.core.deciding.explain import expectations, figures, left_out, outcome
 from sluice.core.deciding.judging import Outcome, Verdict
 from sluice.core.deciding.policies.named import name_of, parameters_of
 from sluice.core.deciding.situation import Forecast, Situation
@@ -152,6 +152,8 @@ def _decision(situation: Situation, decision: Decision) -> Iterator[Line]:
         yield _line("Kept by", told, Tone.ODD)
     if expectations(decision):
         yield _line("Expected", expectations(decision))
+    if left_out(situation, decision):
+        yield _line("Left out", left_out(situation, decision))
 
 
 def _effect(explained: Explained) -> Iterator[Line]:

@@ -7,6 +7,8 @@ from sluice.core.deciding.situation import Situation
 from sluice.core.quantities import format_executors
 from sluice.core.series import Measured, NoData
 
+_MOST_NAMED = 8
+
 HEADER = f"{'executors':>11}  {'rows/s':>12}  {'latency':>9}  {'recovery':>9}"
 
 
@@ -21,6 +23,8 @@ def _lines(situation: Situation, decision: Decision) -> Iterator[str]:
         yield f"kept from it by {decision.veto.guard}: {decision.veto.reason}"
     if expectations(decision):
         yield f"expected: {expectations(decision)}"
+    if left_out(situation, decision):
+        yield f"left out: {left_out(situation, decision)}"
     if decision.candidates:
         yield HEADER
         yield from map(_row, decision.candidates)
@@ -44,6 +48,23 @@ def expectations(decision: Decision) -> str:
         _told("smallest recovery target that can be kept", decision.smallest_recovery),
     )
     return ", ".join(filter(None, expected))
+
+
+def left_out(situation: Situation, decision: Decision) -> str:
+    """The allowed numbers of executors that are no candidates because they would shorten nothing (phoebe.md 4.3)."""
+    bounds, slots = situation.bounds, situation.models.capacity.slots
+    if slots.tasks is None or not decision.candidates:
+        return ""
+    shown = {candidate.executors for candidate in decision.candidates}
+    vain = [
+        executors
+        for executors in range(bounds.smallest + 1, bounds.largest + 1)
+        if slots.waves(executors) == slots.waves(executors - 1) and executors not in shown
+    ]
+    if not vain:
+        return ""
+    named = ", ".join(map(str, vain[:_MOST_NAMED])) + (", ..." if vain[_MOST_NAMED:] else "")
+    return f"{named}, for the {slots.tasks} tasks of a stage go in as many waves on fewer"
 
 
 def _told(name: str, seconds: float | None) -> str:

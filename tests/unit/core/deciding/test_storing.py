@@ -16,12 +16,13 @@ from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import Harm
 from sluice.core.deciding.policies.named import POLICIES, policy_named
 from sluice.core.deciding.policies.phoebe import Phoebe
-from sluice.core.deciding.situation import Batching, Situation, Targets
+from sluice.core.deciding.situation import Batching, Bounds, Situation, Targets
 from sluice.core.deciding.storing import Record, from_data, record_from_data, to_data
 from sluice.core.modelling.capacity import CapacityModel
 from sluice.core.modelling.downtime import Downtimes
 from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.latency import LatencyModel, LatencyPoint
+from sluice.core.modelling.shapes import Slots
 from sluice.core.series import NoData
 from sluice.core.windows import Window
 from sluice.errors import CorruptState
@@ -292,6 +293,26 @@ def test_an_explanation_names_the_guard_and_the_infeasible_target() -> None:
     lines = explained(situation, decide(situation, policy_named("sluice")))
     assert any("kept from it by cool-down: rescaled 5 s ago" in line for line in lines)
     assert any("smallest recovery target that can be kept" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("largest", "named"),
+    [(4, None), (7, "5, 7"), (12, "5, 7, 8, 9, 10, 11"), (24, "5, 7, 8, 9, 10, 11, 13, 14, ...")],
+)
+def test_an_explanation_names_the_sizes_that_shorten_nothing(
+    largest: int, named: str | None
+) -> None:
+    """Twelve tasks go in 12, 6, 4, 3, 3, 2, ... waves on 1, 2, 3, 4, 5, 6, ... executors."""
+    capacity = replace(MODELS.capacity, slots=Slots(cores=1, tasks=12))
+    situation = steady(
+        bounds=Bounds(smallest=1, largest=largest),
+        executors=1,
+        models=replace(MODELS, capacity=capacity),
+    )
+    lines = explained(situation, decide(situation, policy_named("sluice")))
+    told = [line for line in lines if line.startswith("left out")]
+    reason = "for the 12 tasks of a stage go in as many waves on fewer"
+    assert told == ([] if named is None else [f"left out: {named}, {reason}"])
 
 
 def test_of_very_many_sizes_the_newest_are_kept() -> None:
