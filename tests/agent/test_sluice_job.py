@@ -15,6 +15,7 @@ spark = (
     .config("spark.sql.shuffle.partitions", "1").getOrCreate()
 )
 spark.sparkContext.setLogLevel("ERROR")
+spark.sparkContext.setLocalProperty("sql.streaming.queryId", "query-1")
 here = pathlib.Path.cwd().as_uri()
 def rows(count):
     return spark.range(count)
@@ -41,7 +42,51 @@ print("rows", lines("rows"))
 
 me = sluice_job.identity()
 print(me.uid, me.incarnation, me.batch(7))
-print(sluice_job.transaction(7, "views"))
+print(sluice_job.transaction(7))
+spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
+try:
+    write(rows(9), 3)
+except RuntimeError as error:
+    print(error)
+"""
+
+MOVING = """
+import pathlib
+from pyspark.sql import SparkSession
+import sluice_job
+spark = (
+    SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "1").getOrCreate()
+)
+spark.sparkContext.setLogLevel("ERROR")
+here = pathlib.Path.cwd()
+names = []
+
+def append(rows, batch):
+    names.append(sluice_job.transaction(batch)["txnAppId"])
+    rows.write.mode("append").text(f"{here}/rows")
+
+def run(day, checkpoint):
+    (here / "in" / day).mkdir(parents=True, exist_ok=True)
+    (here / "in" / day / "rows").write_text(day)
+    lines = spark.readStream.text(f"{here}/in/{day}")
+    for kind, write in (
+        ("files", sluice_job.to_directory(f"{here}/files", format="text")),
+        ("rows", sluice_job.once(append, ledger=f"{here}/ledger")),
+    ):
+        writer = lines.writeStream.foreachBatch(write).trigger(availableNow=True)
+        place = f"{here}/checkpoints/{checkpoint}-{kind}"
+        writer.option("checkpointLocation", place).start().awaitTermination()
+
+run("monday", "old")
+run("tuesday", "new")
+(commit,) = (here / "checkpoints/new-rows/commits").glob("0")
+commit.unlink()
+(here / "checkpoints/new-rows/commits/.0.crc").unlink()
+run("tuesday", "new")
+for kind in ("files", "rows"):
+    print(kind, sorted(row.value for row in spark.read.text(f"{here}/{kind}").collect()))
+print(len(names), len(set(names)))
 """
 
 
@@ -55,11 +100,27 @@ def test_a_batch_that_runs_again_is_written_once(pyz: Path, tmp_path: Path) -> N
     }
     done = under_agent(pyz, ["main.py"], tmp_path, **environment)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.splitlines()[-4:] == [
+    *told, refused = done.stdout.splitlines()[-5:]
+    assert told == [
         "files 12",
         "rows 21",
         "uid-7 4 uid-7/4/7",
-        "{'txnAppId': 'uid-7/file:///checkpoint/views/views', 'txnVersion': '7'}",
+        "{'txnAppId': 'query-1', 'txnVersion': '7'}",
+    ]
+    assert "call it within foreachBatch" in refused
+
+
+@pytest.mark.spark
+def test_batches_of_another_checkpoint_have_the_same_ids_and_are_no_second_run(
+    pyz: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "main.py").write_text(MOVING)
+    done = under_agent(pyz, ["main.py"], tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[-3:] == [
+        "files ['monday', 'tuesday']",
+        "rows ['monday', 'tuesday']",
+        "2 2",
     ]
 
 

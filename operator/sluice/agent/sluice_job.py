@@ -1,10 +1,13 @@
 """For programs that run under Sluice: `import sluice_job`. Write each batch once, although Spark may run it twice.
 
 A driver that dies between writing a batch and committing it leaves the batch to its successor, which runs it again
-with the same batch id and the same rows. These functions make the second time harmless:
+with the same batch id and the same rows. These functions, within foreachBatch, make the second time harmless:
 
     rows.writeStream.foreachBatch(sluice_job.to_directory("s3a://lake/views")).start()
     rows.writeStream.foreachBatch(sluice_job.once(write, ledger="s3a://lake/views-ledger")).start()
+
+Another checkpoint counts its batches from 0 again, and so does each query: what tells batches apart is the query's id,
+which Spark keeps in the checkpoint, together with the batch's.
 
 A program that also runs elsewhere may keep a copy of this file beside it; that one is then taken.
 """
@@ -17,6 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Write = Callable[[Any, int], Any]
+
+_QUERY = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True)
@@ -45,14 +50,14 @@ def identity() -> Identity:
 
 
 def to_directory(path: str, format: str = "parquet", **options: str) -> Write:
-    """Write each batch to PATH/batch=N, which a second run of the batch replaces as a whole.
+    """Write each batch to PATH/query=ID/batch=N, which a second run of the batch replaces as a whole.
 
     Readers that want whole batches only look for _SUCCESS in it. The rows of a batch must not depend on chance or on
     the time of the run.
     """
 
     def write(rows: Any, batch_id: int) -> None:
-        target = f"{path.rstrip('/')}/batch={batch_id:012d}"
+        target = f"{path.rstrip('/')}/query={_query()}/batch={batch_id:012d}"
         rows.write.mode("overwrite").format(format).options(**options).save(target)
 
     return write
@@ -62,13 +67,12 @@ def once(write: Write, ledger: str) -> Write:
     """Call `write` for batches only that are not in the ledger, a directory that Spark can write.
 
     A batch is entered when `write` has returned. So a driver that dies in between repeats that one batch: for
-    a target that can, let `write` store `batch_id` in the same transaction as the rows instead. With several queries,
-    give each a ledger of its own.
+    a target that can, let `write` store the ids in the same transaction as the rows instead.
     """
 
     def write_once(rows: Any, batch_id: int) -> None:
         java = rows.sparkSession._jvm
-        entry = java.org.apache.hadoop.fs.Path(f"{ledger.rstrip('/')}/{batch_id:012d}")
+        entry = java.org.apache.hadoop.fs.Path(f"{ledger.rstrip('/')}/{_query()}/{batch_id:012d}")
         files = entry.getFileSystem(rows.sparkSession._jsparkSession.sessionState().newHadoopConf())
         if files.exists(entry):
             return
@@ -78,11 +82,20 @@ def once(write: Write, ledger: str) -> Write:
     return write_once
 
 
-def transaction(batch_id: int, query: str = "") -> dict[str, str]:
-    """Options of Delta Lake's writer that make it skip a batch that it has: txnAppId and txnVersion.
+def transaction(batch_id: int) -> dict[str, str]:
+    """Options of Delta Lake's writer that make it skip a batch that it has: txnAppId and txnVersion."""
+    return {"txnAppId": _query(), "txnVersion": str(batch_id)}
 
-    A job with several queries names each. A new checkpoint counts its batches anew, and is another application.
-    """
-    place = os.environ.get("SLUICE_CHECKPOINT_LOCATION", "")
-    application = "/".join(part for part in (identity().uid, place, query) if part)
-    return {"txnAppId": application, "txnVersion": str(batch_id)}
+
+def _query() -> str:
+    """The id of the query whose batch this thread writes, which outlives drivers and jobs, but not the checkpoint."""
+    from pyspark import SparkContext  # only programs that write batches need it
+
+    context = SparkContext._active_spark_context
+    found = context.getLocalProperty(_QUERY) if context is not None else None
+    if not found:
+        raise RuntimeError(
+            "no query's batch is written here: call it within foreachBatch, in the thread in which Spark calls that, "
+            "and leave PYSPARK_PIN_THREAD as it is"
+        )
+    return str(found)
