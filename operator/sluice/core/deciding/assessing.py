@@ -67,6 +67,10 @@ class Assessment:
     """The middle of its estimate."""
     utilisation: float
     """The share of what is sure of its capacity that the peak uses."""
+    sustained: float
+    """The rows per second that its batches, of limited rows, can do for long; the capacity where they have no limit."""
+    is_held_back: bool
+    """Whether the limit keeps it from doing as much as comes."""
     latency: float
     is_overload: bool
     shared: float
@@ -75,6 +79,11 @@ class Assessment:
     limit: float
     """The recovery under the peak for ever: smooth, so that two candidates can be compared by it."""
     drain: float
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the limit of rows per batch takes away from its capacity."""
+        return self.sustained < self.capacity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,18 +107,24 @@ class Goals:
             return "nothing is sure to be processed"
         if found.utilisation > self.utilisation:
             return f"the peak is {found.utilisation:.0%} of what it surely processes"
+        is_as_fast = found.is_limited and self._is_near(best.sustained, found.sustained)
+        if found.is_held_back and not is_as_fast:
+            return f"batches of limited rows let it do {found.sustained:.0f} rows/s"
         if found.is_overload and self.latency == INFINITE:
             return f"overloaded at {found.utilisation:.0%} of what it surely processes"
         if found.latency > self.latency and max(found.utilisation, found.shared) > RELAXED:
             return f"latency {found.latency:.1f} s, the goal is {self.latency:.1f} s"
-        if found.recovery > self.recovery and not self._is_near(found.limit, best.limit):
+        # Where a limit of rows is what holds a job back, no executors make it any faster than that.
+        is_as_soon = is_as_fast or self._is_near(found.limit, best.limit)
+        if found.recovery > self.recovery and not is_as_soon:
             return f"recovery {_told(found.recovery)}, the goal is {self.recovery:.0f} s"
-        if found.drain > self.drain and not self._is_near(found.drain, best.drain):
+        is_as_soon = is_as_fast or self._is_near(found.drain, best.drain)
+        if found.drain > self.drain and not is_as_soon:
             return f"the backlog takes {_told(found.drain)}, the goal is {self.drain:.0f} s"
         return None
 
-    def _is_near(self, seconds: float, best: float) -> bool:
-        return seconds <= best * (1 + self.tolerance)
+    def _is_near(self, number: float, best: float) -> bool:
+        return number <= best * (1 + self.tolerance)
 
 
 def assess(trial: Trial, executors: int, *, capacity: float, least: float) -> Assessment:
@@ -118,17 +133,20 @@ def assess(trial: Trial, executors: int, *, capacity: float, least: float) -> As
     used = _share(trial.peak, surely)
     latency, is_overload = _latency(trial, executors, used, surely)
     trial = replace(trial, batching=batching.on(executors, trial.likely))
+    working = pace(trial.batching, capacity)
     outage = Outage(downtime=trial.downtime, interval=trial.interval)
     return Assessment(
         executors=executors,
         capacity=capacity,
         utilisation=used,
+        sustained=working.sustained,
+        is_held_back=working.sustained < capacity and working.sustained <= trial.peak,
         latency=latency,
         is_overload=is_overload,
-        recovery=_worst_recovery(trial, capacity),
+        recovery=_worst_recovery(trial, working),
         shared=_share_of(trial.batching.overhead - batching.overhead, trial.batching.overhead),
-        limit=_seconds(recovery_limit(trial.peak, outage, _allowed(_unlimited(trial), capacity))),
-        drain=_drain(trial, capacity),
+        limit=_seconds(recovery_limit(trial.peak, outage, working.sustained)),
+        drain=_drain(trial, working),
     )
 
 
@@ -175,8 +193,7 @@ def moments(load: Load, horizon: float) -> tuple[Load, ...]:
     return tuple(moved(load, horizon * part / (MOMENTS - 1)) for part in range(MOMENTS))
 
 
-def _worst_recovery(trial: Trial, capacity: float) -> float:
-    working = pace(_unlimited(trial), capacity)
+def _worst_recovery(trial: Trial, working: Pace) -> float:
     if trial.peak >= working.sustained:
         return INFINITE
     batch = min(working.ordinary(trial.peak), trial.horizon)
@@ -184,26 +201,10 @@ def _worst_recovery(trial: Trial, capacity: float) -> float:
     return max(_seconds(predicted_recovery(load, outage, working)) for load in trial.failures)
 
 
-def _unlimited(trial: Trial) -> Batching:
-    """The batching without a limit of rows that is below the load: no executors would help against that."""
-    batching = trial.batching
-    if _allowed(batching, INFINITE) > trial.peak:
-        return batching
-    return replace(batching, most_rows=None)
-
-
-def _allowed(batching: Batching, capacity: float) -> float:
-    """What a limit of rows leaves of a capacity: so many rows in each of the shortest batches, and no more."""
-    shortest = max(batching.period, batching.overhead)
-    if batching.most_rows is None or shortest <= 0:
-        return capacity
-    return min(capacity, batching.most_rows / shortest)
-
-
-def _drain(trial: Trial, capacity: float) -> float:
+def _drain(trial: Trial, working: Pace) -> float:
     if trial.backlog <= 0:
         return 0.0
-    spare = _allowed(trial.batching, capacity) - trial.load.rate(0.0)
+    spare = working.sustained - trial.load.rate(0.0)
     return trial.backlog / spare if spare > 0 else INFINITE
 
 

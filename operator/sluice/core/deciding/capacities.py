@@ -2,7 +2,8 @@
 
 More executors seldom halve a capacity, and of fewer executors each seldom does half as much. So a rate far below what
 was measured on fewer, or for each of more, was not one of saturation: it came from batches of few rows, whose length
-says nothing of them. Left in, hours without load would make a job look slow at the sizes that it had then.
+says nothing of them. Left in, hours without load would make a job look slow at the sizes that it had then. A profile
+measures at saturation, so that what it tells is believed, however odd.
 """
 
 from collections import defaultdict
@@ -30,7 +31,11 @@ def plausible(model: CapacityModel) -> CapacityModel:
         executors: IMPLAUSIBLE * max(rate, executors * single)
         for executors, rate, single in zip(sizes, of_fewer, of_more, strict=True)
     }
-    kept = tuple((executors, rate) for executors, rate in model.points if rate >= least[executors])
+    kept = tuple(
+        (executors, rate)
+        for executors, rate in model.points
+        if rate >= least[executors] or (executors, rate) in model.profiled
+    )
     return replace(model, points=kept)
 
 

@@ -154,7 +154,11 @@ def _forecast(forecast: Forecast | NoData) -> Forecast | NoData:
 def compacted_models(models: Models) -> Models:
     """Models without more measurements than they need to say the same."""
     capacity, latency = models.capacity, models.latency
-    points = tuple((executors, rounded(rate)) for executors, rate in capacity.points)
+    points, floors, profiled = (
+        tuple((executors, rounded(rate)) for executors, rate in rates)
+        for rates in (capacity.points, capacity.floors, capacity.profiled)
+    )
+    kept = _capacities(points)
     causes = {
         cause: learned.with_history(map(rounded, learned.observed))
         for cause, learned in models.downtimes.causes.items()
@@ -162,8 +166,9 @@ def compacted_models(models: Models) -> Models:
     return Models(
         capacity=replace(
             capacity,
-            points=_capacities(points),
-            floors=tuple((executors, rounded(rate)) for executors, rate in capacity.floors),
+            points=kept,
+            floors=floors,
+            profiled=tuple(point for point in profiled if point in kept),
         ),
         latency=LatencyModel(
             profiled=tuple(_latencies(latency.profiled)),

@@ -113,12 +113,14 @@ class CapacityModel:
     """Measurements of (executors, rows per second), the oldest first.
 
     `floors` are (executors, rows per second) of a minute in which the job kept up, beyond what surely is overhead:
-    one of each number of executors, the one that was seen last at the end.
+    one of each number of executors, the one that was seen last at the end. `profiled` are those measurements that were
+    surely made at saturation, by a profile.
     """
 
     slots: Slots = field(default_factory=Slots)
     points: tuple[tuple[int, float], ...] = ()
     floors: tuple[tuple[int, float], ...] = ()
+    profiled: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         for executors, rate in (*self.points, *self.floors):
@@ -152,8 +154,14 @@ class CapacityModel:
         """An exact measurement of a profile, in the place of all that were made at that scale-out before."""
         if not _is_measurement(executors, rate):
             return self
-        others = tuple(point for point in self.points if point[0] != executors)
-        return replace(self, points=(*others, (executors, rate))[-MEMORY:])
+        others, profiled = (
+            tuple(point for point in known if point[0] != executors)
+            for known in (self.points, self.profiled)
+        )
+        point = executors, rate
+        return replace(
+            self, points=(*others, point)[-MEMORY:], profiled=(*profiled, point)[-MEMORY:]
+        )
 
     def fitted(self) -> Capacity | NoData:
         """The capacity at any number of executors."""
@@ -179,17 +187,24 @@ class CapacityModel:
             tasks=self.slots.tasks,
             points=[list(point) for point in self.points],
             floors=[list(floor) for floor in self.floors],
+            profiled=[list(point) for point in self.profiled],
         )
 
 
 def from_data(data: object) -> CapacityModel:
     """Read what `to_data` wrote. Raises CorruptState."""
     with opened(data, "Capacity", VERSION) as fields:
-        # Releases that knew no floors kept none.
+        # Releases that knew no floors, or not which points are a profile's, kept none.
         points, floors = _rates(fields["points"]), _rates(fields.get("floors", ()))
+        profiled = _rates(fields.get("profiled", ()))
         tasks = fields["tasks"]
         slots = Slots(cores=_count(fields["cores"]), tasks=None if tasks is None else _count(tasks))
-        return CapacityModel(slots=slots, points=points[-MEMORY:], floors=floors[-MOST_FLOORS:])
+        return CapacityModel(
+            slots=slots,
+            points=points[-MEMORY:],
+            floors=floors[-MOST_FLOORS:],
+            profiled=profiled[-MEMORY:],
+        )
 
 
 def _brought_up(

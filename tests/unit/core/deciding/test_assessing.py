@@ -5,7 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.core.deciding.assessing import Assessment, Goals, Trial, assess, moments
+from sluice.core.deciding.assessing import (
+    Assessment,
+    Goals,
+    Trial,
+    assess,
+    moments,
+)
 from sluice.core.deciding.choosing import choose
 from sluice.core.deciding.latencies import as_of, explained, explained_curve
 from sluice.core.deciding.situation import Batching
@@ -99,9 +105,42 @@ def test_without_a_latency_model_the_batches_tell_the_latency() -> None:
 
 
 def test_a_limit_of_rows_below_the_load_is_no_reason_for_executors() -> None:
-    throttled = Batching(period=10.0, most_rows=500.0)
-    free = tried(400.0, trial(batching=Batching(period=10.0))).recovery
-    assert tried(400.0, trial(batching=throttled)).recovery == free
+    throttled = trial(batching=Batching(period=10.0, most_rows=500.0))
+    few, best = tried(400.0, throttled), tried(4000.0, throttled)
+    assert few.recovery == best.recovery == float("inf")
+    assert GOALS.shortfall(few, best) is None
+
+
+SHARING = Batching(shared=90.0, most_rows=5_000.0)
+"""Tasks that there are without rows take 90 s of all executors: a batch is the shorter, the more there are."""
+
+
+def test_a_limit_of_rows_that_larger_candidates_lift_is_one() -> None:
+    few, best = (
+        assess(
+            trial(batching=SHARING), executors, capacity=400.0 * executors, least=400.0 * executors
+        )
+        for executors in (1, 10)
+    )
+    assert few.is_held_back
+    assert not best.is_held_back
+    assert GOALS.shortfall(few, best) == "batches of limited rows let it do 49 rows/s"
+
+
+def test_where_no_candidate_lifts_it_the_nearest_ones_are_enough() -> None:
+    heavy = trial(peak=5_000.0, likely=5_000.0, batching=SHARING)
+    far, near, best = (
+        assess(
+            heavy,
+            executors,
+            capacity=400.0 * executors,
+            least=400.0 * executors,
+        )
+        for executors in (20, 96, 100)
+    )
+    assert GOALS.shortfall(far, best) == "batches of limited rows let it do 976 rows/s"
+    assert best.is_held_back
+    assert GOALS.shortfall(near, best) is None
 
 
 @pytest.mark.parametrize("most", [500.0, 1_100.0], ids=["below the load", "just above it"])

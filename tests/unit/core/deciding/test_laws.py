@@ -201,6 +201,9 @@ def with_load(situation: Situation, factor: float) -> Situation:
     )
 
 
+LIMITS = st.one_of(st.none(), st.floats(1e3, 1e7))
+
+
 @st.composite
 def profiled(draw: st.DrawFn) -> Situation:
     """A job whose capacity is known, under any load that is a number."""
@@ -217,9 +220,8 @@ def profiled(draw: st.DrawFn) -> Situation:
         activity=Activity.STEADY,
         since_rescale=None,
         uptime=1e6,
-        # Against a limit below the load no executors help, and ours does not waste any. Where tasks wait for
-        # rows, fewer executors may keep a latency if more come.
-        batching=replace(situation.batching, most_rows=None, fetching=None),
+        # Where tasks wait for rows, fewer executors may keep a latency if more come.
+        batching=replace(situation.batching, most_rows=draw(LIMITS), fetching=None),
     )
 
 

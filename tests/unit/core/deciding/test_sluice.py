@@ -583,6 +583,30 @@ def test_a_backlog_that_a_limit_of_rows_lets_grow_takes_no_executors() -> None:
     assert SLUICE(limited).executors == enough < SLUICE(behind).executors
 
 
+def test_of_a_load_that_a_limit_of_rows_holds_back_no_recovery_is_promised() -> None:
+    limited = steady(100_000, executors=10, batching=Batching(period=10.0, most_rows=500_000.0))
+    decision = SLUICE(limited)
+    assert decision.expected_recovery is None
+    assert "a recovery within 180 s cannot be kept: the job would not catch up" in decision.reason
+    assert "batches of limited rows let at most 50000 rows/s through" in decision.reason
+    assert {candidate.recovery for candidate in decision.candidates} == {NoData("never catches up")}
+    careless = replace(limited, batching=Batching(period=10.0), targets=Targets(latency=10.0))
+    assert decision.wanted == SLUICE(careless).wanted
+
+
+@pytest.mark.parametrize("load", [8_000.0, 12_000.0, 20_000.0])
+def test_a_limit_that_executors_lift_is_not_put_aside_for_those_that_do_not_lift_it(
+    load: float,
+) -> None:
+    """What tasks take without rows is shared: batches of 24 executors are shorter, and let twice as much through."""
+    models = replace(MODELS, capacity=CapacityModel(points=((1, 4_000.0), (8, 32_000.0))))
+    sharing = Batching(overhead=0.8, shared=10.0, most_rows=20_000.0)
+    few = SLUICE(steady(load, executors=6, models=models, batching=sharing))
+    less = SLUICE(steady(load / 2, executors=6, models=models, batching=sharing))
+    assert few.wanted >= less.wanted > 6
+    assert "of limited rows" in verdict(few, 6) or load > 6 * 4_000 * 0.8
+
+
 def test_the_most_that_there_may_be_is_not_said_to_do_where_the_bound_is_missed_with_it() -> None:
     """Each latency that was measured is above a second, and so is what any number of executors brings."""
     most = steady(200_000, executors=24, targets=Targets(latency=0.5), models=SLOWER)

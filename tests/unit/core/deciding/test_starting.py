@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.core.deciding.capacities import plausible
+from sluice.core.deciding.compacting import compacted
 from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.policies.sluice import Sluice
@@ -19,8 +20,9 @@ from sluice.core.deciding.situation import (
 )
 from sluice.core.deciding.starting import LEAST_WORK, busy_share, known_capacity
 from sluice.core.modelling.capacity import Capacity, CapacityModel
+from sluice.core.modelling.capacity import from_data as capacity_from_data
 from sluice.core.series import NoData
-from tests.unit.core.deciding.situations import MODELS, steady
+from tests.unit.core.deciding.situations import MODELS, steady, wishes
 
 PERIODIC = Batching(period=10.0)
 MISSING = NoData("not measured")
@@ -56,6 +58,38 @@ def test_rates_of_hours_without_load_are_no_capacities() -> None:
 def test_rates_at_a_small_size_are_held_against_those_of_each_executor_at_larger_ones() -> None:
     points = ((6, 500.0), (6, 700.0), (9, 140_000.0), (24, 380_000.0))
     assert plausible(CapacityModel(points=points)).points == points[2:]
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [((1, 1_000.0), (2, 6_000.0), (4, 12_000.0)), ((1, 10_000.0), (2, 16_000.0), (8, 6_000.0))],
+    ids=["one alone spills", "falls with scale"],
+)
+def test_what_a_profile_has_measured_is_believed_however_odd(
+    rates: tuple[tuple[int, float], ...],
+) -> None:
+    model = CapacityModel()
+    for executors, found in rates:
+        model = model.with_profiled(executors, found)
+    situation = steady(1_300.0, executors=2, models=replace(MODELS, capacity=model))
+    known = compacted(situation).models.capacity
+    assert plausible(known).points == rates == capacity_from_data(known.to_data()).profiled
+    low = known.with_observation(rates[-1][0], 10.0)
+    assert plausible(low).points == rates
+
+
+def test_a_job_is_not_shrunk_into_the_overload_that_a_profile_has_told_of() -> None:
+    model = CapacityModel()
+    for executors, found in ((1, 1_000.0), (2, 6_000.0), (4, 12_000.0)):
+        model = model.with_profiled(executors, found)
+    situation = steady(
+        1_300.0,
+        executors=2,
+        bounds=Bounds(smallest=1, largest=4),
+        models=replace(MODELS, capacity=model),
+        wishes=wishes(1),
+    )
+    assert Sluice()(situation).wanted > 1
 
 
 def test_a_step_between_waves_is_plausible() -> None:

@@ -339,6 +339,11 @@ def _decision(
     if infeasible:
         least = f"{best:.0f} s at best" if best < INFINITE else "the job would not catch up"
         reason += f"; a recovery within {target:.0f} s cannot be kept: {least}"
+    if choice.best.is_held_back:
+        most = choice.best.sustained
+        reason += (
+            f"; batches of limited rows let at most {most:.0f} rows/s through: raise the limit"
+        )
     expected = choice.of(executors)
     return replace(
         reply(case.situation, wanted, reason, executors=executors),
