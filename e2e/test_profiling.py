@@ -39,6 +39,9 @@ def test_a_profile_measures_copies_and_leaves_production_and_its_sink_alone(
         assert 1.2 < two["rowsPerSecond"] / one["rowsPerSecond"] < 2.5
         assert condition({"status": status}, "Complete")["status"] == "True"
         assert status["key"]["digest"] == _digest(job)
+        change = '{"spec": {"executors": [1, 2, 3]}}'
+        words = ("patch", "sp", NAME, "-n", namespace, "--type=merge", "-p", change)
+        assert "this profile has ended" in cluster.kubectl(*words, check=False)
         account = load.check(job, kind="enrichment")
         assert (account["missing"], account["duplicates"]) == (0, 0)
         assert job.read()["status"]["incarnation"] == 1

@@ -84,6 +84,9 @@ here.writeTo("spark_catalog.default.made").append()
 if spark.version >= "4":
     here.mergeInto("target", expr("target.id = source.id")).whenMatched().delete().merge()
     spark.sql("EXECUTE IMMEDIATE 'CREATE TABLE by_text AS SELECT 1'")
+    spark.conf.set("spark.sql.scripting.enabled", "true")
+    spark.sql("BEGIN SELECT 1; CREATE TABLE by_script AS SELECT 1; END")
+    assert [row.x for row in spark.sql("BEGIN DECLARE x INT; SET x = 7; SELECT x; END").collect()] == [7]
 here.foreach(lambda row: pathlib.Path("out/each-row").write_text("a row"))
 here.foreachPartition(lambda rows: pathlib.Path("out/each-part").write_text("rows"))
 print(spark.sql("CREATE TABLE IF NOT EXISTS told (id BIGINT) USING parquet").collect())
@@ -213,3 +216,29 @@ def test_in_a_profile_batch_writes_and_sql_that_writes_come_to_nothing(
         "ParseException",
         "AnalysisException",
     ]
+
+
+WITH_A_LONG_PERIOD = (
+    SESSION
+    + """
+os.mkdir("in")
+for number in range(3):
+    pathlib.Path(f"in/{number}.txt").write_text("a line\\n")
+lines = spark.readStream.option("maxFilesPerTrigger", 1).text("in")
+lines.writeStream.queryName("views").trigger(processingTime="15 minutes").start(
+    "out", format="text"
+).awaitTermination()
+"""
+)
+
+
+def test_batches_that_are_given_their_sizes_do_not_wait_for_the_programs_trigger(
+    pyz: Path, tmp_path: Path
+) -> None:
+    program_file = tmp_path / "main.py"
+    program_file.write_text(WITH_A_LONG_PERIOD)
+    with running(pyz, program_file, **profile(tmp_path, mostRows=500)) as program:
+        state = program.wait_for("all batches", all_committed(1, 3))
+        program.ask("/v1/stop", {})
+        program.ended()
+    assert queries(state)["views"]["triggerSeconds"] == 0

@@ -249,6 +249,7 @@ def test_a_job_from_kafka_to_kafka_reads_all_as_nobody_else_and_names_no_other_b
         ("option", "startingOffsets", "earliest"),
         ("option", "kafka.fetch.max.wait.ms", "10"),
         ("option", "groupIdPrefix", "sluice-profile-views"),
+        ("option", "failOnDataLoss", "false"),
         ("option", "maxOffsetsPerTrigger", "500"),
         ("load",),
     }
@@ -274,13 +275,18 @@ KAFKA_OPTIONS = {
     "maxOffsetsPerTrigger": "9000",
     "minOffsetsPerTrigger": "8000",
     "minPartitions": "12",
+    "FailOnDataLoss": "true",
     "kafka.security.protocol": "SASL_SSL",
 }
 
 
 def test_kafka_is_read_from_the_beginning_by_a_group_of_the_profile() -> None:
     kept = {"subscribe": "ads", "minPartitions": "12", "kafka.security.protocol": "SASL_SSL"}
-    ours = {"startingOffsets": "earliest", "groupIdPrefix": "sluice-profile-views"}
+    ours = {
+        "startingOffsets": "earliest",
+        "groupIdPrefix": "sluice-profile-views",
+        "failOnDataLoss": "false",
+    }
 
     assert sources.replayed("kafka", KAFKA_OPTIONS, PROFILE) == {
         **kept,
@@ -308,7 +314,16 @@ def test_a_copy_of_the_live_stream_reads_the_newest_rows_as_many_a_batch_as_the_
     assert options["startingOffsets"] == "latest"
     assert options["groupIdPrefix"] == "sluice-profile-views"
     assert options["maxOffsetsPerTrigger"] == "9000"
+    assert options["FailOnDataLoss"] == "true"
     assert not {"StartingOffsets", "startingTimestamp", "kafka.group.id"} & set(options)
+
+
+def test_a_copy_at_the_earliest_rows_goes_on_when_retention_deletes_them() -> None:
+    for name in ("failOnDataLoss", "failondataloss", "FAILONDATALOSS"):
+        options = sources.replayed("kafka", {name: "true"}, PROFILE)
+        assert {key: value for key, value in options.items() if key.lower() == name.lower()} == {
+            "failOnDataLoss": "false"
+        }
 
 
 @pytest.mark.parametrize("source", ["json", "textFile", "Delta", "iceberg", "table"])

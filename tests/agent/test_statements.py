@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sluice.agent import statements
+from sluice.agent.profiling import NotProfilable
 
 CATALYST, CORE, EXTENSION = (
     "file:/jars/spark-catalyst.jar",
@@ -29,12 +30,26 @@ class Plan:
     home: str = CATALYST
     below: tuple["Plan", ...] = ()
     is_command: bool = False
+    has_handlers: bool = False
 
     def getClass(self) -> Any:  # noqa: N802  # Java's name
         return java_class(self.kind, self.home)
 
     def children(self) -> Any:
-        return SimpleNamespace(size=lambda: len(self.below), apply=self.below.__getitem__)
+        return sequence(self.below)
+
+    def collection(self) -> Any:
+        return sequence(self.below)
+
+    def parsedPlan(self) -> Any:  # noqa: N802
+        return self.below[0]
+
+    def handlers(self) -> Any:
+        return SimpleNamespace(isEmpty=lambda: not self.has_handlers)
+
+
+def sequence(elements: tuple[Any, ...]) -> Any:
+    return SimpleNamespace(size=lambda: len(elements), apply=elements.__getitem__)
 
 
 def java_class(name: str, home: str) -> Any:
@@ -77,3 +92,41 @@ def test_what_an_extension_adds_writes_unless_it_says_that_it_tells_something(
     plan: Plan, writes: str | None
 ) -> None:
     assert statements.writing(session(plan), "any text") == writes
+
+
+READS, SETS = Plan("Project"), Plan("SetVariable", is_command=True)
+WRITES = Plan("InsertIntoStatement")
+
+
+def script(*plans: Plan, has_handlers: bool = False) -> Plan:
+    """A script of plain statements."""
+    statements = tuple(Plan("SingleStatement", below=(plan,)) for plan in plans)
+    return Plan("CompoundBody", below=statements, is_command=True, has_handlers=has_handlers)
+
+
+@pytest.mark.parametrize(
+    ("plan", "writes"),
+    [
+        (script(), None),
+        (script(SETS, READS), None),
+        (script(READS, WRITES), "InsertIntoStatement"),
+    ],
+)
+def test_a_script_writes_if_its_last_statement_does_and_reads_if_all_do(
+    plan: Plan, writes: str | None
+) -> None:
+    assert statements.writing(session(plan), "BEGIN ... END") == writes
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        script(WRITES, READS),
+        script(READS, has_handlers=True),
+        Plan("CompoundBody", below=(Plan("IfElseStatement", below=(READS,)),)),
+    ],
+)
+def test_a_script_that_may_write_and_give_rows_ends_the_program(plan: Plan) -> None:
+    with pytest.raises(NotProfilable) as refused:
+        statements.writing(session(plan), "BEGIN ... END")
+    assert "'BEGIN ... END' may both write and give rows" in refused.value.told

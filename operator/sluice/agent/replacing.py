@@ -123,7 +123,13 @@ class _Streams:
         return StreamReader(java, _default_format(reader), self._profile)
 
     def _writer(self, writer: Any, java: Any) -> StreamWriter:
-        return StreamWriter(java, _default_format(writer), self._folders, self._on_start)
+        return StreamWriter(
+            java,
+            _default_format(writer),
+            self._folders,
+            self._on_start,
+            is_steered=self._profile.most_rows is not None,
+        )
 
 
 def _patch_batches(dropped: Dropped, module: types.ModuleType) -> None:

@@ -23,6 +23,7 @@ _NOOP = "noop"
 _CHECKPOINT, _NAME = "checkpointlocation", "queryname"
 # How offsets are kept is a cost of the batch, although it is set as an option of the sink.
 _OF_THE_ENGINE = "asyncprogresstracking"
+_PERIODIC = "ProcessingTimeTrigger"
 _NOT_IN_A_FOLDER = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -100,8 +101,12 @@ class StreamWriter:
         default_format: Callable[[], str],
         folders: Folders,
         on_start: Callable[[Any, Replaced], None],
+        *,
+        is_steered: bool,
     ) -> None:
+        """`is_steered` says that the batches are given their sizes from outside."""
         self._java = java
+        self._is_steered = is_steered
         self._default_format = default_format
         self._folders = folders
         self._on_start = on_start
@@ -149,8 +154,10 @@ class StreamWriter:
         return self
 
     def trigger(self, trigger: Any) -> StreamWriter:
-        """Keep the trigger."""
-        self._java.trigger(trigger)
+        """Keep the trigger, without its period where batches are given their sizes: before Spark looks at another
+        period it waits for the end of this one.
+        """
+        self._java.trigger(_without_period(trigger) if self._is_steered else trigger)
         return self
 
     def partitionBy(self, _columns: Any) -> StreamWriter:  # noqa: N802
@@ -185,3 +192,8 @@ class StreamWriter:
         self._on_start(query, Replaced(sink=sink, kind=self._kind))
         logs.write("info", "A query drops its rows", name=self._name, sink=sink, checkpoint=place)
         return query
+
+
+def _without_period(trigger: Any) -> Any:
+    is_periodic = trigger.getClass().getSimpleName() == _PERIODIC
+    return trigger.copy(0) if is_periodic else trigger

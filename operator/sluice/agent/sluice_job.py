@@ -15,6 +15,7 @@ A program that also runs elsewhere may keep a copy of this file beside it; that 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -89,9 +90,8 @@ def transaction(batch_id: int) -> dict[str, str]:
 
 def _query() -> str:
     """The id of the query whose batch this thread writes, which outlives drivers and jobs, but not the checkpoint."""
-    from pyspark import SparkContext  # only programs that write batches need it
-
-    context = SparkContext._active_spark_context
+    pyspark = sys.modules.get("pyspark")  # who writes batches has it
+    context = pyspark.SparkContext._active_spark_context if pyspark is not None else None
     found = context.getLocalProperty(_QUERY) if context is not None else None
     if not found:
         raise RuntimeError(

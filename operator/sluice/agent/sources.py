@@ -11,6 +11,8 @@ from typing import Any
 
 from sluice.agent.profiling import NotProfilable, NotReplayable, Profile, refuse
 
+_EARLIEST = "earliest"
+
 _KAFKA = frozenset({"kafka", "kafkasourceprovider"})
 _GENERATED = frozenset(
     """rate ratestreamprovider ratev2 rate-micro-batch ratepermicrobatchprovider
@@ -58,6 +60,9 @@ def _from_kafka(options: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
         "startingOffsets": profile.starting_offsets,
         "groupIdPrefix": profile.group_prefix,
     }
+    if profile.starting_offsets == _EARLIEST:
+        # Retention deletes rows at the very place where the copy reads; of a copy they are no loss.
+        ours["failOnDataLoss"] = "false"
     taken_away = set(_TAKEN_AWAY)
     if profile.most_rows is not None:
         ours["maxOffsetsPerTrigger"] = str(profile.most_rows)

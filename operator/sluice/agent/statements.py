@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sluice.agent.profiling import NotProfilable, refuse
+
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _OF_SPARK = (_COMMAND, "org.apache.spark.sql.execution.SparkSqlParser")
 """Where these classes are, there are those of all statements of Spark. Delta Lake's have the same package."""
@@ -28,10 +30,38 @@ _OF_THE_SESSION = frozenset(
 )
 _TELLING = ("Show", "Describe", "List")
 
+# A script of Spark 4, and what a plain statement is in one.
+_SCRIPT, _IN_SCRIPT = "CompoundBody", "SingleStatement"
+
 
 def writing(session: Any, text: str) -> str | None:
     """Return the name of the statement if it writes, None if it does not; raises what Spark's parser raises."""
     plan = session._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    if _kind(plan) == _SCRIPT:
+        return _writing_script(session, plan, text)
+    return _writing_plan(session, plan)
+
+
+def _writing_script(session: Any, script: Any, text: str) -> str | None:
+    """Judge a script by its statements. Its rows are those of the last one: where that may be a query and something
+    before it writes, neither to run it nor to leave it out is right.
+    """
+    statements = _elements(script.collection())
+    is_plain = script.handlers().isEmpty() and all(_kind(one) == _IN_SCRIPT for one in statements)
+    if is_plain:
+        kinds = [_writing_plan(session, one.parsedPlan()) for one in statements]
+        if not any(kinds):
+            return None
+        if kinds[-1] is not None:
+            return kinds[-1]
+    return refuse(
+        NotProfilable(
+            f"the SQL script {text[:200]!r} may both write and give rows; run its statements one by one"
+        )
+    )
+
+
+def _writing_plan(session: Any, plan: Any) -> str | None:
     kind = _kind(plan)
     if kind in _OF_THE_SESSION or kind.startswith(_TELLING):
         return None
@@ -49,9 +79,12 @@ def _writes(plan: Any, homes: set[str]) -> bool:
 def _parts(plan: Any) -> Iterator[Any]:
     """Walk a plan from its root: an insert may stand below the queries that it is given by name."""
     yield plan
-    children = plan.children()
-    for index in range(children.size()):
-        yield from _parts(children.apply(index))
+    for child in _elements(plan.children()):
+        yield from _parts(child)
+
+
+def _elements(sequence: Any) -> list[Any]:
+    return [sequence.apply(index) for index in range(sequence.size())]
 
 
 def _kind(plan: Any) -> str:

@@ -74,6 +74,16 @@ def test_every_rule_has_a_message_and_points_at_a_field(kind: crds.Kind) -> None
                 assert rule["fieldPath"].startswith("."), path
 
 
+def test_the_spec_of_a_profile_that_has_ended_stays_as_it_was_measured() -> None:
+    (rule,) = SCHEMAS["StreamProfile"]["x-kubernetes-validations"]
+    is_open = "!has(oldSelf.status) || !has(oldSelf.status.endedAt)"
+    assert rule["rule"] == f"{is_open} || self.spec == oldSelf.spec"
+    assert "this profile has ended" in rule["messageExpression"]
+    assert "make another one" in rule["messageExpression"]
+    assert rule["fieldPath"] == ".spec"
+    assert "endedAt" in SCHEMAS["StreamProfile"]["properties"]["status"]["properties"]
+
+
 @of_each_kind
 def test_a_status_has_no_defaults(kind: crds.Kind) -> None:
     status = SCHEMAS[kind.name]["properties"]["status"]

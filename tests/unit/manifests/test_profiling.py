@@ -156,6 +156,7 @@ def test_a_copy_finds_brokers_by_the_names_that_are_good_beside_the_job() -> Non
         ("kafka.data.svc.cluster.local:9092", "kafka.data.svc.cluster.local:9092"),
         ("198.51.100.7:9092", "198.51.100.7:9092"),
         ("[2001:db8::7]:9092", "[2001:db8::7]:9092"),
+        ("kafka.internal.:9092", "kafka.internal.:9092"),
     ],
 )
 def test_a_short_name_gets_the_namespace_of_the_job(server: str, elsewhere: str) -> None:
@@ -170,6 +171,7 @@ def test_a_short_name_gets_the_namespace_of_the_job(server: str, elsewhere: str)
         ("kafka.data.svc:9092", "data"),
         ("kafka.data.svc.cluster.local:9092", "data"),
         ("kafka-0.kafka.data.svc.cluster.local:9092", "data"),
+        ("kafka.data.svc.cluster.local.:9092", "data"),
     ],
 )
 def test_a_service_is_let_through_to_in_its_namespace_on_its_port(
@@ -188,6 +190,11 @@ def test_an_address_is_let_through_to_alone_and_a_name_outside_by_its_port() -> 
     assert egress_to("broker.example.org:9094", "shop") == {
         "ports": [{"protocol": "TCP", "port": 9094}]
     }
+
+
+def test_a_name_with_a_dot_at_its_end_is_outside_unless_it_is_a_services() -> None:
+    for name in ("kafka.internal.", "kafka."):
+        assert egress_to(f"{name}:9094", "shop") == {"ports": [{"protocol": "TCP", "port": 9094}]}
 
 
 def test_everything_is_denied_and_then_a_few_ways_are_opened() -> None:

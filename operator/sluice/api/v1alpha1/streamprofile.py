@@ -9,6 +9,8 @@ from sluice.api.v1alpha1.objectives import PlainName
 from sluice.api.v1alpha1.profiling import Copying
 from sluice.api.v1alpha1.streamjob import MAXIMUM_NAME, ConditionStatus
 
+_ENDED = "this profile has ended, and what it has measured stays; make another one"
+
 
 class StreamProfileSpec(Copying):
     """What is to be measured, and what it may cost."""
@@ -153,7 +155,16 @@ class StreamProfile(Model):
     spec: StreamProfileSpec = Field(description="What is to be measured, and what it may cost.")
     status: StreamProfileStatus | None = Field(None, description="What the operator reports.")
 
-    object_rules: ClassVar[tuple[Rule, ...]] = ()
+    # Only the API server sees what was before. One that is not valid has not ended: to correct it begins it.
+    object_rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            field="spec",
+            cel="!has(oldSelf.status) || !has(oldSelf.status.endedAt) || self.spec == oldSelf.spec",
+            message=f"'{_ENDED}'",
+            check=lambda _: True,
+            told=lambda _: _ENDED,
+        ),
+    )
 
 
 PRINTER_COLUMNS: tuple[dict[str, Any], ...] = (

@@ -43,6 +43,10 @@ class Choice:
         enough = found.executors == self.chosen.executors
         if wrong and enough:
             return f"the most that helps, but {wrong}"
+        if enough and found.latency > self.goals.latency:
+            return (
+                f"more hardly shorten its latency, of which the goal is {self.goals.latency:.1f} s"
+            )
         return wrong or ("the smallest that is enough" if enough else "more than needed")
 
     def candidates(self) -> tuple[Candidate, ...]:

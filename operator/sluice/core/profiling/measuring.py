@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.overheads import NOISE, Overhead, fitted_overhead
 from sluice.core.learning.sights import look
-from sluice.core.observations import AgentReport, QueryReport
+from sluice.core.observations import AgentReport, Processing, QueryReport
 from sluice.core.profiling.records import Reading
 
 ENOUGH = 5
@@ -59,7 +59,7 @@ class Batches:
         # How many rows a batch of a copy has is told by a limit, and not by how long the one before took.
         told = [replace(batch, interval=None) for batch in batches]
         new = unheard(told, (*self.saturated, *self.rest))
-        if all(query.left_rows is None for query in report.queries):
+        if not _tells_what_waits(report):
             # The next report tells of these batches again.
             return self
         found = replace(
@@ -105,6 +105,17 @@ def is_certain(reading: Reading) -> bool:
         return False
     is_long = reading.batches >= ENOUGH and reading.seconds >= LONG_ENOUGH
     return is_long and reading.relative_error < CERTAIN
+
+
+def _tells_what_waits(report: AgentReport) -> bool:
+    """Whether it is known if rows wait: of a query in its first batch nobody knows, and what the others do beside it
+    is not what all do.
+    """
+    begins = any(
+        query.processing is Processing.BATCHES and not query.is_under_way
+        for query in report.running
+    )
+    return not begins and any(query.left_rows is not None for query in report.queries)
 
 
 def _waits(query: QueryReport) -> bool:

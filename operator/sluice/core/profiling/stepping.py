@@ -131,7 +131,7 @@ def _too_dear(profile: Profile, price: float) -> Problem:
     hours, allowed = price / 3600, profile.allowance.core_seconds / 3600
     told = (
         f"spec.budget.coreHours: {len(profile.executors)} copies will take about {hours:.2g} core-hours and "
-        f"{allowed:.2g} are allowed; raise it, or measure fewer executors"
+        f"{allowed:.2g} are allowed; raise it in another profile, or measure fewer executors"
     )
     return Problem(Reason.BUDGET_SPENT, told)
 
@@ -251,7 +251,10 @@ def _waiting_since(copy: Copy, seen: CopySeen) -> datetime | None:
 def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Problem:
     """Why a copy has ended without a measurement."""
     if is_last_look:
-        told = f"the budget was spent before {format_executors(copy.executors)} had been measured; raise spec.budget"
+        told = (
+            f"the budget was spent before {format_executors(copy.executors)} had been measured; "
+            "raise spec.budget in another profile"
+        )
         return Problem(Reason.BUDGET_SPENT, told)
     is_whole = (seen.registered or 0) >= copy.executors
     if seen.is_dry and (is_whole or profile.start is Start.EARLIEST):
@@ -268,13 +271,16 @@ def _why(profile: Profile, copy: Copy, seen: CopySeen, is_last_look: bool) -> Pr
         if seen.is_on_its_way:
             told = (
                 "pods were still being made at the end of spec.copyDeadline: their images are pulled, or nodes for "
-                "them are added; raise it"
+                "them are added; raise it in another profile"
             )
             return Problem(Reason.COPY_FAILED, told)
         told = f"{seen.registered or 0} of {format_executors(copy.executors)} came"
         return Problem(Reason.NO_CAPACITY, f"{told}; make room, or measure fewer executors")
     batches = seen.reading.batches if seen.reading is not None else 0
-    told = f"{batches} warm batches on {format_executors(copy.executors)} within spec.copyDeadline; raise it"
+    told = (
+        f"{batches} warm batches on {format_executors(copy.executors)} within spec.copyDeadline; "
+        "raise it in another profile"
+    )
     if profile.start is Start.LATEST:
         told += ", or measure more executors: batches become ever longer where too few work on them"
     return Problem(Reason.COPY_FAILED, told)
@@ -340,7 +346,8 @@ def _finished(profile: Profile, job: StreamJob, run: Run, seen: Seen, now: datet
     unmeasured = _wanted(profile, job, run, seen)
     if problem is None and unmeasured is not None:
         told = (
-            f"nothing is left of the budget for {format_executors(unmeasured)}; raise spec.budget"
+            f"nothing is left of the budget for {format_executors(unmeasured)}; "
+            "raise spec.budget in another profile"
         )
         waited = f". It has waited: {run.problem.message}" if run.problem is not None else ""
         problem = Problem(Reason.BUDGET_SPENT, told + waited)

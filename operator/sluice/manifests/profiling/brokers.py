@@ -5,6 +5,7 @@ kafka.shop, kafka.shop.svc[.DOMAIN]     a service in the namespace shop
 kafka-0.kafka.shop.svc[.DOMAIN]         a pod of a headless service there
 198.51.100.7                            an address
 broker.example.org                      somewhere else
+kafka.internal.                         somewhere else: by its dot at the end it is no service, unless it has .svc
 """
 
 import ipaddress
@@ -56,8 +57,10 @@ def _address(host: str) -> str | None:
 
 def _namespace(host: str, own: str) -> str | None:
     labels = host.rstrip(".").split(".")
-    if len(labels) == 1:
-        return own
     if "svc" in labels[2:]:
         return labels[labels.index("svc", 2) - 1]
+    if host.endswith("."):
+        return None
+    if len(labels) == 1:
+        return own
     return labels[1] if len(labels) == 2 else None

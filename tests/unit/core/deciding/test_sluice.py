@@ -583,6 +583,13 @@ def test_a_backlog_that_a_limit_of_rows_lets_grow_takes_no_executors() -> None:
     assert SLUICE(limited).executors == enough < SLUICE(behind).executors
 
 
+def test_a_size_that_misses_the_bound_is_not_called_enough_where_more_would_miss_it_too() -> None:
+    quiet = steady(10_000, executors=4, targets=Targets(latency=0.5), models=SLOWER)
+    decision = SLUICE(quiet)
+    told = "more hardly shorten its latency, of which the goal is 0.5 s"
+    assert verdict(decision, decision.wanted) == told
+
+
 def test_of_a_load_that_a_limit_of_rows_holds_back_no_recovery_is_promised() -> None:
     limited = steady(100_000, executors=10, batching=Batching(period=10.0, most_rows=500_000.0))
     decision = SLUICE(limited)

@@ -150,3 +150,18 @@ def test_a_program_whose_own_work_was_left_out_gives_an_upper_bound() -> None:
     found = Batches().with_report(told(of_rows(*SIZES), profile="lowerBound")).reading(2)
     assert found is not None
     assert found.is_upper_bound
+
+
+def test_while_a_query_is_in_its_first_batch_the_others_tell_neither_a_rate_nor_that_all_is_read() -> (
+    None
+):
+    small = query(name="rates", batches=tuple(of_rows(*SIZES)), left_rows=0.0)
+    big = query(name="orders", committed_at=None, batch_id=None, left_rows=None, backlog_rows=None)
+    begun = Batches().with_report(report(small, big))
+    assert not begun.is_dry
+    assert begun.reading(2) is None
+
+    for settled in (replace(big, is_idle=True), replace(big, active=False)):
+        found = begun.with_report(report(small, settled))
+        assert found.is_dry
+        assert found.reading(2) is not None

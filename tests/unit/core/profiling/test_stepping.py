@@ -347,6 +347,7 @@ def test_a_plan_that_the_budget_does_not_cover_is_refused_before_anything_starts
     assert story.run.copies == ()
     assert story.run.problem is not None
     assert "spec.budget.coreHours" in story.run.problem.message
+    assert "raise it in another profile" in story.run.problem.message
 
 
 def test_no_copy_is_started_that_the_budget_does_not_cover() -> None:
@@ -442,7 +443,7 @@ def test_a_profile_whose_time_is_over_says_that_it_has_waited_for_former_copies_
     story.look(story.profile.allowance.wall.total_seconds(), copies=taken)
     assert failed(story) is Reason.BUDGET_SPENT
     assert story.run.problem is not None
-    assert "for 1 executor; raise spec.budget" in story.run.problem.message
+    assert "for 1 executor; raise spec.budget in another profile" in story.run.problem.message
     assert "former copies in lab" in story.run.problem.message
 
 
