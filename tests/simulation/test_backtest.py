@@ -10,7 +10,7 @@ from sluice import cli
 from sluice.core.deciding.situation import Bounds
 from sluice.core.simulation.plant import PLANTS, Plant
 from sluice.errors import InvalidSpec
-from sluice.lab.fitting import capacities, fitted
+from sluice.lab.fitting import capacities, fitted, missed
 from tests.simulation.plants import plant
 
 
@@ -76,6 +76,7 @@ def test_a_prometheus_export_is_a_history_too(load: Path) -> None:
         (("--capacity", "0=100"), "capacity: '0=100'"),
         (("--capacity", "4=-1"), "capacity: '4=-1'"),
         (("--capacity", "4=100", "--capacity", "8=10"), "capacity: '4=100, 8=10'"),
+        (("--capacity", "4=100", "--capacity", "16=1600"), "capacity: '4=100, 16=1600': leave out"),
         (("--capacity", "4=100", "--capacity", "4=300"), "'4=300': give one number for each size"),
         (("--capacity", "4=100", "--plant", "flink"), "plant: 'flink': choose one of"),
         (("--capacity", "4=100", "--policy", "magic"), "policy: 'magic': choose one of"),
@@ -86,6 +87,12 @@ def test_wrong_words_are_wrong_use_and_told_with_a_remedy(
 ) -> None:
     assert backtest(load, *words) == 2
     assert says in capsys.readouterr().err
+
+
+def test_no_more_than_a_year_is_tried(load: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        backtest(load, "--capacity", "4=100", "--hours", "1e306")
+    assert "0.1<=x<=8784" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -129,6 +136,45 @@ def test_more_than_in_proportion_is_taken_for_noise() -> None:
     found = fitted(plant(), {1: 1_000.0, 4: 4_400.0}, 20_000.0)
     assert found.contention == 0
     assert found.capacity(2) == pytest.approx(2 * found.capacity(1))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["4=31000"], []),
+        (["4=31000", "16=98000"], []),
+        (["1=1000", "4=4400"], []),
+        (["1=1000", "4=5000"], ["1000 rows/s were measured on 1 executor,", "5000 rows/s"]),
+    ],
+)
+def test_what_is_simulated_with_another_capacity_than_was_given_is_told(
+    words: list[str], told: list[str]
+) -> None:
+    found = missed(fitted(plant(), capacities(words), 20_000.0), capacities(words))
+    assert len(found) == len(told)
+    assert all(part in line for part, line in zip(told, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["4=10000", "16=160000"],
+        ["1=1000", "2=100", "4=100000"],
+        ["4=30000", "8=20000", "16=90000"],
+    ],
+)
+def test_sizes_that_contradict_each_other_are_refused(words: list[str]) -> None:
+    found = fitted(plant(), capacities(words), 20_000.0)
+    with pytest.raises(InvalidSpec, match="leave out the sizes that contradict the others"):
+        missed(found, capacities(words))
+
+
+def test_a_deviation_from_a_given_capacity_is_told_before_the_runs(
+    load: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--capacity", "1=1000", "--capacity", "4=5000", "--policy", "static", "--hours", "0.1")
+    assert backtest(load, *words) == 0
+    assert "are simulated" in capsys.readouterr().err
 
 
 def test_what_a_batch_may_take_stays_as_many_seconds_of_work() -> None:

@@ -79,6 +79,15 @@ def test_what_is_no_decision_is_refused_with_its_file(
     assert says in told
 
 
+def test_a_wrong_field_is_named_with_what_is_expected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = json.loads(json.dumps(RECORD.to_data()))
+    data["situation"]["targets"]["recovery"] = "180s"
+    assert cli.main(["lab", "explain", stored(tmp_path, data)]) == 2
+    assert "targets: recovery: '180s' where a number from 0" in capsys.readouterr().err
+
+
 def test_a_file_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,17 @@ SHORT = ["--hours", "0.5", "--seeds", "1", "--processes", "1", "--plant", "spark
 NAMES = ["hpa:target=0.35", "static:executors=8", "oracle"]
 POLICIES = [word for name in NAMES for word in ("--policy", name)]
 
+OUTCOME = {
+    **dict.fromkeys(("plant", "trace", "suite", "policy", "failures", "job", "load"), "one"),
+    **dict.fromkeys(("late", "seen_late", "attainment", "p95_latency", "mean_executors"), 0.5),
+    **dict.fromkeys(("executor_hours", "profiling_hours", "bound", "target", "turns"), 0.5),
+    **dict.fromkeys(("live_rescales", "restart_rescales", "cpu_p99", "cpu_forecast"), 0),
+    "seed": 1,
+    "seconds": 3600,
+    "profile": True,
+    "recoveries": [],
+}
+
 
 def compared(out: Path, *more: str) -> str:
     command = ["compare", *POLICIES, *SHORT, "--out", str(out), *more]
@@ -126,6 +137,41 @@ def test_what_has_no_former_result_under_the_same_terms_is_told(tmp_path: Path) 
     assert f"{len(NAMES)} of {len(NAMES)} have no former result" in told
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bound", [1]),
+        ("target", "180"),
+        ("plant", ["a"]),
+        ("load", {}),
+        ("seconds", 0),
+        ("late", math.inf),
+        ("executor_hours", None),
+        ("profile", "yes"),
+        ("cpu_p99", 10**400),
+        ("recoveries", [{"feasible": True, "within": True, "seconds": "1", "predicted": 2}]),
+    ],
+)
+def test_a_former_result_that_cannot_be_compared_is_refused_before_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    former = tmp_path / "results.json"
+    results.write(former, [OUTCOME])
+    assert len(results.read(former)) == 1
+    monkeypatch.setattr(running, "carry_out", Mock(side_effect=AssertionError))
+    results.write(former, [OUTCOME | {name: value}])
+    with pytest.raises(InvalidSpec) as refused:
+        compared(tmp_path / "out", "--vs", str(former))
+    assert "give a result of `sluice lab compare`" in str(refused.value)
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare"]])
+def test_no_more_than_a_year_is_run(command: list[str]) -> None:
+    done = CliRunner().invoke(lab, [*command, "--hours", "1e306"])
+    assert done.exit_code == 2
+    assert "0.1<=x<=8784" in done.output
+
+
 def test_a_folder_that_cannot_be_written_is_refused_before_the_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +260,7 @@ def test_in_the_background_of_a_script_a_comparison_goes_on_after_an_interrupt(
         (["run", "keda-lag:seconds=0"], "keda-lag:seconds: '0': write a number that is positive"),
         (["run", "flink-autoscaler:catch_up=0"], "'0': write a number that is positive"),
         (["run", "phoebe:bins=0"], "phoebe:bins: '0': write a whole number that is positive"),
+        (["run", "phoebe:bins=1e9"], "'1e9': write a whole number that is positive, up to 10000"),
         (["run", "static:executors=2.7"], "'2.7': write a whole number that is not negative"),
         (["run", "sluice:downtime_share=1"], "that is positive, and less than 1"),
         (["run", "oracle:target=1"], "this policy has no parameters"),
@@ -291,6 +338,11 @@ def test_what_is_not_there_is_named_with_the_remedy(words: list[str], problem: s
         ("load.csv", "0\t1\n15\t2\n", "is separated by tabs"),
         ("load.parquet", "nonsense", "Parquet"),
         ("load.txt", "0,1", "give a .csv, .parquet or .json file"),
+        ("load.csv", "x,5\n1,6\n2,7\n", "\"line 1 is 'x,5'\""),
+        ("load.csv", "0,x\n1,6\n2,7\n", "\"line 1 is '0,x'\""),
+        ("load.csv", '{"data": {"result": []}}', "'JSON': name it load.json"),
+        ("load.csv", '\n[\n{"values": [[0, 1], [1, 2]]}]', "'JSON': name it load.json"),
+        ("load.csv", f"0,1\n1,{'9x' * 100_000}\n", "line 2 is '1,9x9x"),
     ],
 )
 def test_a_file_that_is_no_load_is_refused(
@@ -300,6 +352,7 @@ def test_a_file_that_is_no_load_is_refused(
     with pytest.raises(InvalidSpec) as refused:
         loads.read(tmp_path / name)
     assert problem in str(refused.value)
+    assert len(str(refused.value)) < 1000
 
 
 @pytest.mark.parametrize(

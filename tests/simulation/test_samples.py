@@ -31,6 +31,7 @@ def test_samples_are_joined_by_straight_lines() -> None:
         ([(0, 10), (1, float("nan")), (2, 30)], [10, 20, 30], "1 samples without a number"),
         ([(1_700_000_000, 10), (1_700_000_001, 20)], [10, 20], "second 0 of the run"),
         ([(0, 1), (1, 1), (2, 1), (9, 8)], [1, 1, 1, 2, 3, 4, 5, 6, 7, 8], "1 gaps of up to 7 s"),
+        ([(20_260_131, 10), (20_260_132, 20)], [10, 20], "second 0 of the run"),
     ],
 )
 def test_small_flaws_are_repaired_and_told(
@@ -60,6 +61,18 @@ def test_a_time_axis_of_its_own_has_seconds() -> None:
     assert (trace.seconds, told) == (99 * 15_000 + 1, "")
 
 
+@pytest.mark.parametrize("step", [1800, 3600, 86_400])
+def test_samples_that_come_seldom_throughout_have_no_gaps(step: int) -> None:
+    trace, told = read([(step * place, 10) for place in range(20)])
+    assert (trace.seconds, told) == (19 * step + 1, "")
+
+
+@pytest.mark.parametrize(("step", "gap"), [(2400, 4000), (40_000, 80_000)])
+def test_a_gap_of_more_than_an_hour_is_told_if_it_is_bridged(step: int, gap: int) -> None:
+    _, told = read([*((step * place, 10) for place in range(20)), (19 * step + gap, 10)])
+    assert told == f"1 gaps of up to {gap} s were bridged"
+
+
 @pytest.mark.parametrize(
     ("samples", "words"),
     [
@@ -70,6 +83,15 @@ def test_a_time_axis_of_its_own_has_seconds() -> None:
         ([(0.1, 10), (0.2, 20)], "all samples in one second"),
         ([(0, 1), (1, 1), (2, 1), (9001, 1)], "8999 s without a sample from 2 s on"),
         ([(0, 10), (1e9, 10)], "give at most a year"),
+        ([(0, 1), (1, 1), (100_001, 1)], "100000 s without a sample from 1 s on"),
+        ([(0, 1), (8_640_000, 1)], "8640000 s without a sample from 0 s on"),
+        ([(0, 1e308), (0.2, 1e308), (1, 1)], "'1e+308 rows/s at 0 s': give rates of up to 1e+15"),
+        ([(20_260_131, 1), (20_260_201, 1)], "'20260131 as a time': write it as 2026-01-31T20"),
+        ([(2_026_013_120, 1), (2_026_013_121, 1)], "'2026013120 as a time'"),
+        ([(202_601_312_000, 1), (202_601_312_001, 1)], "'202601312000 as a time'"),
+        ([(20_260_131_200_000, 1), (20_260_131_200_015, 1)], "'20260131200000 as a time'"),
+        ([(5_000_000_000, 1), (5_000_000_001, 1)], "'5000000000 as a time, which is after 2099'"),
+        ([(20_260_131_200_075, 1), (20_260_131_200_090, 1)], "which is after 2099"),
     ],
 )
 def test_what_would_be_a_guess_is_refused(samples: list[tuple[float, float]], words: str) -> None:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from sluice.finite import Finite
 from sluice.lab import loads, running
 from sluice.lab.cases import SCHEDULES, Case
 from sluice.lab.commands import tried
 from sluice.lab.contenders import contenders
-from sluice.lab.fitting import capacities, fitted
+from sluice.lab.fitting import capacities, fitted, missed
 from sluice.lab.loads import Source
 from sluice.lab.plants import plant
 
@@ -56,7 +55,9 @@ OWN = "own job"
 @click.option(
     "--seeds", type=click.IntRange(1, 100), default=1, show_default=True, help="How many."
 )
-@click.option("--hours", type=Finite(min=0.1), help="Only the first hours of the load.")
+@click.option(
+    "--hours", type=loads.HOURS, help="Only the first hours of the load, a year (8784) at most."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False, writable=True),
@@ -88,6 +89,8 @@ def backtest(
         click.echo(repair, err=True)
     capacity = capacities(measured)
     job = replace(fitted(plant(kind), capacity, max(1.0, float(trace.rates.max()))), name=OWN)
+    for miss in missed(job, capacity):
+        click.echo(miss, err=True)
     cases = [
         Case(
             contender=contender,

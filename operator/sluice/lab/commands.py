@@ -10,7 +10,6 @@ from rich.table import Table
 from sluice.core.simulation.plant import PLANTS
 from sluice.core.simulation.suites import SETS, named_trace
 from sluice.errors import InvalidSpec, Problem
-from sluice.finite import Finite
 from sluice.lab import loads, report, results, running, table
 from sluice.lab.cases import SCHEDULES, Case, Json, pictured, without_timeline
 from sluice.lab.contenders import contenders
@@ -46,7 +45,7 @@ def _scene(command: Command) -> Command:
                      help="What is lost, 20 min after the beginning and then every 45.7 min."),
         click.option("--profile/--no-profile", default=True, show_default=True,
                      help="Whether the job was profiled before; its price counts for policies that use it."),
-        click.option("--hours", type=Finite(min=0.1), help="Only so much of each load."),
+        click.option("--hours", type=loads.HOURS, help="Only so much of each load, a year (8784) at most."),
         click.option("--out", type=click.Path(path_type=Path, file_okay=False, writable=True),
                      default=Path("lab-results"), show_default=True, help="Folder of the results."),
     ]  # fmt: skip

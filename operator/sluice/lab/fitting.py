@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sluice.core.quantities import format_executors
 from sluice.core.simulation.plant import Plant
 from sluice.errors import InvalidSpec, Problem
 
@@ -13,6 +14,10 @@ Numbers = NDArray[np.float64]
 
 Capacities = Mapping[int, float]
 """Rows per second of numbers of executors."""
+
+
+NEAR, FAR = 1.1, 2.0
+"""By so many times a simulated capacity is told to be another one than was measured, and is refused."""
 
 
 def capacities(words: Sequence[str]) -> Capacities:
@@ -51,15 +56,39 @@ def fitted(plant: Plant, measured: Capacities, peak: float) -> Plant:
     others = np.array([executors * plant.cores - 1 for executors in measured])
     alone, hindrance = _line(others, busy / np.array(list(measured.values())))
     if alone <= 0:
-        told = ", ".join(f"{executors}={rate:g}" for executors, rate in measured.items())
         remedy = "measure again: more executors can hardly be so much slower than fewer"
-        raise InvalidSpec([Problem("capacity", told, remedy)])
+        raise _refusal(measured, remedy)
     found = replace(plain, task_rate=1 / alone, contention=hindrance / alone, peak=peak)
     if plant.most_rows is None:
         return found
     largest = plant.bounds.largest
     work = plant.most_rows / plant.capacity(largest)
     return replace(found, most_rows=work * found.capacity(largest))
+
+
+def missed(plant: Plant, measured: Capacities) -> tuple[str, ...]:
+    """Tells where a fitted plant has another capacity than was measured. Raises InvalidSpec where that is far off."""
+    told: list[str] = []
+    for executors, rate in measured.items():
+        found = plant.capacity(executors)
+        off = round(max(found / rate, rate / found), 6)
+        if off >= FAR:
+            remedy = (
+                f"leave out the sizes that contradict the others: with all of them, {found:.0f} rows/s "
+                f"would be simulated on {format_executors(executors)}"
+            )
+            raise _refusal(measured, remedy)
+        if off > NEAR:
+            told.append(
+                f"capacity: {rate:.0f} rows/s were measured on {format_executors(executors)}, "
+                f"and {found:.0f} are simulated"
+            )
+    return tuple(told)
+
+
+def _refusal(measured: Capacities, remedy: str) -> InvalidSpec:
+    told = ", ".join(f"{executors}={rate:g}" for executors, rate in measured.items())
+    return InvalidSpec([Problem("capacity", told, remedy)])
 
 
 def _line(xs: Numbers, ys: Numbers) -> tuple[float, float]:

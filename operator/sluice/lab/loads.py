@@ -20,10 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sluice.core.simulation.samples import repaired
+from sluice.core.simulation.samples import LONGEST_TRACE, repaired
 from sluice.core.simulation.suites import PEAK, SETS, named_trace
 from sluice.core.simulation.trace import Rates, Trace
 from sluice.errors import InvalidSpec, Problem
+from sluice.finite import Finite
+
+HOURS = Finite(min=0.1, max=LONGEST_TRACE // 3600)
+"""How much of a load may be asked for: no load is longer than a year."""
 
 FORMATS = "a .csv, .parquet or .json file"
 
@@ -34,6 +38,12 @@ TWO_COLUMNS = "each line has a time (seconds, or as 2026-01-31T20:00:00Z), a com
 
 SEPARATORS = {";": "';'", "\t": "tabs"}
 """Not read: where they separate columns, a comma may be the point of a number."""
+
+JSON = ("{", "[")
+"""What JSON begins with, and no line of CSV."""
+
+MOST_SHOWN = 200
+"""Characters of what is wrong: a line can have millions."""
 
 GZIP = b"\x1f\x8b"
 
@@ -106,8 +116,10 @@ def _csv(path: Path) -> tuple[Rates, Rates]:
     try:
         with path.open(encoding="utf-8-sig") as lines:
             first = [*islice(_told(lines), 2)]
+        if first and first[0][1].startswith(JSON):
+            raise _refusal(path, "JSON", f"name it {path.stem}.json")
         times = [line.partition(",")[0].strip(' "') for _, line in first]
-        has_head = bool(times) and not _is_moment(times[0])
+        has_head = bool(first) and _is_head(first[0][1])
         head, times = (first[0][0], times[1:]) if has_head else (0, times)
         # A call of Python for each line takes its time, which files of seconds are spared.
         converters: Converters = {0: _moment} if any("-" in at for at in times) else {}
@@ -141,14 +153,14 @@ def _mistake(path: Path, head: int) -> str | None:
 
 
 def _flaw(line: str) -> str | None:
-    cells = next(csv.reader([line]))
     try:
+        cells = next(csv.reader([line]))
         if len(cells) == 2:
             _moment(cells[0])
             _rate(cells[1])
             return None
         flaw = f"has {len(cells)} columns"
-    except ValueError:
+    except (ValueError, csv.Error):
         flaw = f"is {line!r}"
     other = next((name for mark, name in SEPARATORS.items() if mark in line), None)
     return f"is separated by {other}" if other else flaw
@@ -178,6 +190,20 @@ def _columns(path: Path, head: int, converters: Converters) -> Rates:
             encoding="utf-8-sig",
             ndmin=2,
         )
+
+
+def _is_head(line: str) -> bool:
+    """Whether neither the time nor the rate of a first line is one: if one of them is, the other is a mistake."""
+    time, rate, *_ = [cell.strip(' "') for cell in line.split(",")] + [""]
+    return not (_is_moment(time) or _is_number(rate))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_moment(text: str) -> bool:
@@ -270,4 +296,6 @@ def _series(path: Path, answer: Any) -> Any:
 
 
 def _refusal(path: Path, value: object, remedy: str) -> InvalidSpec:
-    return InvalidSpec([Problem(f"trace file {path}", value, remedy)])
+    told = str(value)
+    shown = told if len(told) <= MOST_SHOWN else f"{told[:MOST_SHOWN]}..."
+    return InvalidSpec([Problem(f"trace file {path}", shown, remedy)])

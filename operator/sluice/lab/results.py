@@ -1,6 +1,7 @@
 """What is kept of runs: all outcomes as JSON, and one row for each policy, plant and load, averaged over seeds."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,13 @@ VERSION = 1
 
 CYCLE = 2.0
 """Hours in which rescales are counted, as the published evaluations do."""
+
+WORDS = ("plant", "trace", "suite", "policy", "failures")
+NUMBERS = ("seed", "seconds", "bound", "target", "late", "executor_hours")
+"""What runs are found again by, and judged by."""
+
+LATER_WORDS = ("job", "load")
+"""What former releases have not told."""
 
 Key = tuple[str, str, str]
 """Plant, load and policy."""
@@ -177,7 +185,23 @@ def read(path: Path) -> tuple[Row, ...]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["kind"] != "LabResult" or content["version"] != VERSION:
             raise ValueError(f"kind {content['kind']}, version {content['version']}")
-        return rows(content["outcomes"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return rows(map(_checked, content["outcomes"]))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         remedy = f"give a result of `sluice lab compare`, version {VERSION}"
         raise InvalidSpec([Problem(f"former result {path}", str(error), remedy)]) from error
+
+
+def _checked(outcome: Json) -> Json:
+    """The outcome of a run, if it can be compared with another. Raises ValueError."""
+    for name in (*WORDS, *(name for name in LATER_WORDS if name in outcome)):
+        if not isinstance(outcome[name], str):
+            raise ValueError(f"{name} of a run is {outcome[name]!r:.40}, which is no text")
+    for name in NUMBERS:
+        number = outcome[name]
+        if not (isinstance(number, int | float) and 0 <= number < math.inf):
+            raise ValueError(f"{name} of a run is {number!r:.40}, which is no number from 0 on")
+    if not outcome["seconds"]:
+        raise ValueError("seconds of a run are 0")
+    if not isinstance(outcome["profile"], bool):
+        raise ValueError(f"profile of a run is {outcome['profile']!r:.40}, not true or false")
+    return outcome

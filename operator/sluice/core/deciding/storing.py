@@ -1,10 +1,11 @@
 """Situations, policies and settings as versioned plain data, and the same decision from them again.
 
 A record is a few kilobytes: the situation in its compact form, the policy by its name, the settings, and what was
-decided. What cannot be read raises CorruptState.
+decided. What cannot be read raises CorruptState: whoever decides on a record need not look at its numbers again.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import time
 from typing import Any
@@ -14,7 +15,8 @@ from sluice.core.deciding.deciding import decide
 from sluice.core.deciding.decision import Decision, Policy
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import harm_from_data
-from sluice.core.deciding.policies.named import name_of, parameters_of, policy_named
+from sluice.core.deciding.policies.named import name_of, parameters_of
+from sluice.core.deciding.policies.wording import is_number, stored_policy
 from sluice.core.deciding.situation import (
     Activity,
     Batching,
@@ -34,6 +36,18 @@ from sluice.core.series import NoData
 from sluice.core.windows import Window
 
 VERSION = 1
+
+MOST_EXECUTORS = 10_000
+"""As many as a StreamJob can have: each number within the bounds is looked at."""
+
+LARGEST = 1e20
+"""No quantity of a job is larger, and products of such numbers stay finite."""
+
+LATEST = 1e11
+"""Seconds since 1970, which are those of the year 5138."""
+
+Reader = Callable[[Any], Any]
+"""Takes a stored value as it is, or raises ValueError with what is expected in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +79,8 @@ def record_from_data(data: object) -> Record:
     with opened(data, "Decision", VERSION) as stored:
         return Record(
             situation=from_data(stored["situation"]),
-            policy=policy_named(stored["policy"], **stored["parameters"]),
-            settings=_settings(stored["settings"]),
+            policy=stored_policy(stored["policy"], stored["parameters"]),
+            settings=Settings(**_read(stored["settings"], SETTINGS)),
         )
 
 
@@ -102,25 +116,13 @@ def to_data(situation: Situation) -> Data:
 def from_data(data: object) -> Situation:
     """Read what `to_data` wrote. Raises CorruptState."""
     with opened(data, "Situation", VERSION) as stored:
-        smallest, largest = stored["bounds"]
         return Situation(
-            at=float(stored["at"]),
-            bounds=Bounds(smallest=int(smallest), largest=int(largest)),
-            executors=int(stored["executors"]),
-            running=int(stored["running"]),
-            observed=_observations(stored["observed"]),
+            **_read({name: stored[name] for name in SITUATION}, SITUATION),
             history=tuple((float(at), float(rate)) for at, rate in _rows(stored["history"])),
             forecast=_forecast(stored["forecast"]),
             models=_models(stored),
-            targets=Targets(**stored["targets"]),
-            batching=_batching(stored["batching"]),
-            activity=Activity(stored["activity"]),
-            mode=Mode(stored["mode"]),
-            uptime=float(stored["uptime"]),
-            since_rescale=stored["since_rescale"],
-            live=bool(stored["live"]),
             wishes=tuple(
-                Wish(at=float(at), executors=int(executors), applied=bool(applied))
+                Wish(at=float(at), executors=_count(executors), applied=bool(applied))
                 for at, executors, applied in stored["wishes"]
             ),
             notes={str(name): float(number) for name, number in stored["notes"].items()},
@@ -140,20 +142,6 @@ def _plain(record: Any) -> Data:
 def _batching_data(batching: Batching) -> Data:
     fetching = None if batching.fetching is None else _plain(batching.fetching)
     return {**_plain(batching), "fetching": fetching}
-
-
-def _batching(stored: Mapping[str, Any]) -> Batching:
-    # Releases that did not know of it stored none.
-    fetching = stored.get("fetching")
-    return Batching(**{**stored, "fetching": None if fetching is None else Fetching(**fetching)})
-
-
-def _observations(stored: Mapping[str, Any]) -> Observations:
-    return Observations(**{name: _measured(value) for name, value in stored.items()})
-
-
-def _measured(stored: object) -> Any:
-    return NoData(stored) if isinstance(stored, str) else float(stored)  # type: ignore[arg-type]  # else CorruptState
 
 
 def _rows(columns: list[list[float]]) -> list[tuple[float, ...]]:
@@ -179,11 +167,14 @@ def _forecast(stored: str | Mapping[str, Any]) -> Forecast | NoData:
 
 
 def _models(stored: Mapping[str, Any]) -> Models:
-    return Models(
+    models = Models(
         capacity=capacity.from_data(stored["capacity"]),
         latency=latency.from_data(stored["latency"]),
         downtimes=downtime.from_data(stored["downtimes"]),
     )
+    for point in (*models.latency.profiled, *models.latency.observed):
+        _count(point.executors)
+    return models
 
 
 def _settings_data(settings: Settings) -> Data:
@@ -199,14 +190,126 @@ def _settings_data(settings: Settings) -> Data:
     return {**_plain(replace(settings, blackouts=())), "blackouts": blackouts}
 
 
-def _settings(stored: Mapping[str, Any]) -> Settings:
-    blackouts = tuple(
+def _read(stored: Mapping[str, Any], readers: Mapping[str, Reader]) -> Data:
+    """The fields that are stored, each by its reader: older releases stored fewer."""
+    found: Data = {}
+    for name, value in stored.items():
+        if name not in readers:
+            raise ValueError(f"{name!r:.40} is none of {', '.join(readers)}")
+        try:
+            found[name] = readers[name](value)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from error
+    return found
+
+
+def _number(least: float = 0.0, most: float = LARGEST) -> Reader:
+    def read(stored: Any) -> Any:
+        if is_number(stored) and least <= stored <= most:
+            return stored
+        raise ValueError(f"{stored!r:.40} where a number from {least:g} to {most:g} is expected")
+
+    return read
+
+
+def _whole(least: int = 0, most: int = capacity.MOST_EXECUTORS) -> Reader:
+    def read(stored: Any) -> int:
+        if is_number(stored) and least <= stored <= most and stored == int(stored):
+            return int(stored)
+        raise ValueError(f"{stored!r:.40} where a whole number from {least} to {most} is expected")
+
+    return read
+
+
+def _one_of(kind: type) -> Reader:
+    def read(stored: Any) -> Any:
+        if isinstance(stored, kind):
+            return stored
+        raise ValueError(f"{stored!r:.40} where a {kind.__name__} is expected")
+
+    return read
+
+
+def _optional(reader: Reader) -> Reader:
+    return lambda stored: None if stored is None else reader(stored)
+
+
+def _record(kind: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
+    return lambda stored: kind(**_read(stored, readers))
+
+
+def _measured(stored: object) -> Any:
+    return NoData(stored) if isinstance(stored, str) else _quantity(stored)
+
+
+def _bounds(stored: Any) -> Bounds:
+    smallest, largest = map(_whole(1, MOST_EXECUTORS), stored)
+    return Bounds(smallest=smallest, largest=largest)
+
+
+def _clock(stored: Any) -> time:
+    found = time.fromisoformat(stored)
+    if found.tzinfo is not None:
+        raise ValueError(f"{stored!r:.40} where a time without a zone is expected")
+    return found
+
+
+def _blackouts(stored: Any) -> tuple[Window, ...]:
+    return tuple(
         Window(
-            start=time.fromisoformat(window["start"]),
-            end=time.fromisoformat(window["end"]),
+            start=_clock(window["start"]),
+            end=_clock(window["end"]),
             days=frozenset(window["days"]),
             time_zone=window["time_zone"],
         )
-        for window in stored["blackouts"]
+        for window in stored
     )
-    return Settings(**{**stored, "blackouts": blackouts})
+
+
+_quantity, _count = _number(), _whole()
+
+OBSERVED: Mapping[str, Reader] = {
+    **{field.name: _measured for field in fields(Observations)},
+    # Where the clock was set back, nobody knows it.
+    "age": _number(most=math.inf),
+}
+
+TARGETS: Mapping[str, Reader] = {field.name: _optional(_quantity) for field in fields(Targets)}
+
+FETCHING: Mapping[str, Reader] = {"partitions": _whole(1), "longest": _quantity}
+
+BATCHING: Mapping[str, Reader] = {
+    "overhead": _quantity,
+    "shared": _quantity,
+    "period": _quantity,
+    "most_rows": _optional(_number(least=1)),
+    "fetching": _optional(_record(Fetching, FETCHING)),
+    "cores": _whole(1),
+}
+
+SETTINGS: Mapping[str, Reader] = {
+    "staleness": _quantity,
+    "cooldown": _quantity,
+    "blackouts": _blackouts,
+    "max_step": _optional(_count),
+    "error_budget": _optional(_number(least=-LARGEST)),
+    "grant": _optional(_count),
+    "approved": _optional(_count),
+    "untold": _optional(_one_of(str)),
+}
+
+SITUATION: Mapping[str, Reader] = {
+    "at": _number(most=LATEST),
+    "bounds": _bounds,
+    "executors": _whole(1),
+    "running": _count,
+    "observed": _record(Observations, OBSERVED),
+    "targets": _record(Targets, TARGETS),
+    "batching": _record(Batching, BATCHING),
+    "activity": Activity,
+    "mode": Mode,
+    "uptime": _quantity,
+    "since_rescale": _optional(_quantity),
+    "live": _one_of(bool),
+}
+"""The fields that a reader suffices for."""

@@ -5,7 +5,9 @@
     not a number          left out
     a gap                 a straight line across it, up to an hour
     negative rate         refused: probably a counter, not a rate
-    a longer gap          refused: nobody knows the load there
+    absurd rate           refused: no job has so many rows
+    a longer gap          refused, unless most samples are as far apart: nobody knows the load there
+    times as 20260131     refused: they would be taken for seconds
 
 Times are seconds. If they can only be milli-, micro- or nanoseconds since 1970, they are taken so; of times that begin
 near zero nobody knows. All repairs are told, and whether the samples may be those of a counter. The first sample is
@@ -14,12 +16,22 @@ second 0.
 
 import numpy as np
 
+from sluice.core.modelling.load import FASTEST
 from sluice.core.simulation.trace import Rates, Trace
 from sluice.errors import InvalidSpec, Problem
 
 LONGEST_GAP = 3600
 LONGEST_TRACE = 366 * 86_400
 """Seconds. A year of seconds is a quarter of a gigabyte."""
+
+USUAL = 0.25
+"""The share of the steps that are not longer than the usual one: of a few steps, a gap must not be it."""
+
+UNEVEN = 1.1
+"""A step of more than an hour is a gap if it is so many times the usual one."""
+
+LATEST = 4_102_444_800
+"""Seconds since 1970: 2100 begins."""
 
 UNITS = (
     ("nanoseconds", 1e9, 1e17),
@@ -44,11 +56,13 @@ def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, .
         times, rates = times[finite], rates[finite]
     if len(times) < 2:
         raise _refusal(name, f"{len(times)} samples", "a load needs at least two")
-    times = _in_seconds(times, told)
+    times = _in_seconds(name, times, told)
     if (rates < 0).any():
-        worst = int(np.argmin(rates))
-        value = f"{rates[worst]:g} rows/s at {times[worst]:.10g} s"
+        value = _sample(times, rates, int(np.argmin(rates)))
         raise _refusal(name, value, "give rates, not differences or counters")
+    if (rates > FASTEST).any():
+        value = _sample(times, rates, int(np.argmax(rates)))
+        raise _refusal(name, value, f"give rates of up to {FASTEST:g} rows/s")
     if (np.diff(times) < 0).any():
         told.append("samples were out of order and have been sorted")
         order = np.argsort(times, kind="stable")
@@ -58,6 +72,10 @@ def repaired(name: str, times: Rates, rates: Rates) -> tuple[Trace, tuple[str, .
     if times[0]:
         told.append(f"it begins at {times[0]:.0f} s, which is second 0 of the run")
     return Trace(name=name, rates=_by_second(name, times - times[0], rates, told)), tuple(told)
+
+
+def _sample(times: Rates, rates: Rates, place: int) -> str:
+    return f"{rates[place]:g} rows/s at {times[place]:.10g} s"
 
 
 def _may_be_counter(rates: Rates) -> bool:
@@ -71,13 +89,35 @@ def _may_be_counter(rates: Rates) -> bool:
     )
 
 
-def _in_seconds(times: Rates, told: list[str]) -> Rates:
+def _in_seconds(name: str, times: Rates, told: list[str]) -> Rates:
     earliest = float(times.min())
-    for unit, each, above in UNITS:
-        if earliest > above:
-            told.append(f"times are taken as {unit} since 1970")
-            return times / each
-    return times
+    if _are_dates(times):
+        raise _refusal(name, f"{earliest:.0f} as a time", "write it as 2026-01-31T20:00:00")
+    unit, each = next(((unit, each) for unit, each, above in UNITS if earliest > above), ("", 1.0))
+    if earliest / each >= LATEST:
+        remedy = "give seconds since 1970, or write times as 2026-01-31T20:00:00"
+        raise _refusal(name, f"{earliest:.15g} as a time, which is after 2099", remedy)
+    if unit:
+        told.append(f"times are taken as {unit} since 1970")
+    return times / each
+
+
+def _are_dates(times: Rates) -> bool:
+    """Whether all are numbers as 20260131, with hours, minutes and seconds behind it or without."""
+    digits = len(f"{times.min():.0f}")
+    if digits not in (8, 10, 12, 14):
+        return False
+    days, rest = np.divmod(times, 10.0 ** (digits - 8))
+    clock = rest * 10.0 ** (14 - digits)
+    parts = (
+        (days // 10_000, 1970, 2099),
+        (days // 100 % 100, 1, 12),
+        (days % 100, 1, 31),
+        (clock // 10_000, 0, 23),
+        (clock // 100 % 100, 0, 59),
+        (clock % 100 // 1, 0, 59),
+    )
+    return all(((part >= least) & (part <= most)).all() for part, least, most in parts)
 
 
 def _by_second(name: str, times: Rates, rates: Rates, told: list[str]) -> Rates:
@@ -93,12 +133,14 @@ def _by_second(name: str, times: Rates, rates: Rates, told: list[str]) -> Rates:
     if len(seconds) < 2:
         raise _refusal(name, "all samples in one second", "a load needs at least two seconds")
     gaps = np.diff(seconds)
-    step, longest = int(np.median(gaps)), int(gaps.max())
-    if longest > max(LONGEST_GAP, 2 * step):
+    step, longest = int(np.quantile(gaps, USUAL, method="lower")), int(gaps.max())
+    # Of two samples, nobody knows whether the step is the usual one.
+    if longest > (max(LONGEST_GAP, 2 * step) if len(gaps) > 1 else LONGEST_GAP):
         at = int(seconds[int(np.argmax(gaps))])
         raise _refusal(name, f"{longest} s without a sample from {at} s on", "cut the file there")
-    if longest > 2 * step:
-        told.append(f"{int((gaps > 2 * step).sum())} gaps of up to {longest} s were bridged")
+    bridged = int((gaps > min(2 * step, max(LONGEST_GAP, UNEVEN * step))).sum())
+    if bridged:
+        told.append(f"{bridged} gaps of up to {longest} s were bridged")
     return np.interp(np.arange(seconds[-1] + 1), seconds, means)
 
 

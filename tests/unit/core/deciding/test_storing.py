@@ -1,9 +1,11 @@
 """A stored situation gives the same decision again, is small, and is refused when it cannot be read."""
 
 import json
+import math
 import random
 from dataclasses import replace
 from datetime import time
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -275,6 +277,100 @@ def test_what_is_no_number_becomes_no_data() -> None:
 def test_data_that_cannot_be_read_is_refused(broken: object) -> None:
     with pytest.raises(CorruptState):
         from_data(broken)
+
+
+def changed(path: str, value: object) -> object:
+    """A stored decision with another value in one place."""
+    situation = steady(batching=Batching(fetching=Fetching(partitions=24, longest=0.5)))
+    window = Window(start=time(1), end=time(2), days=frozenset({"Mon"}))
+    settings = Settings(blackouts=(window,))
+    record = Record(situation=situation, policy=Phoebe(downtime=60.0), settings=settings)
+    data: Any = json.loads(json.dumps(record.to_data()))
+    found, (*way, last) = data, [int(step) if step.isdigit() else step for step in path.split(".")]
+    for step in way:
+        found = found[step]
+    found[last] = value
+    return data
+
+
+NUMBERS = (
+    "situation.at",
+    "situation.executors",
+    "situation.running",
+    "situation.uptime",
+    "situation.since_rescale",
+    "situation.observed.age",
+    "situation.targets.latency",
+    "situation.targets.recovery",
+    "situation.targets.throughput",
+    "situation.batching.overhead",
+    "situation.batching.shared",
+    "situation.batching.period",
+    "situation.batching.most_rows",
+    "situation.batching.cores",
+    "situation.batching.fetching.partitions",
+    "situation.batching.fetching.longest",
+    "situation.wishes.0.1",
+    "settings.staleness",
+    "settings.cooldown",
+    "settings.max_step",
+    "settings.grant",
+    "settings.approved",
+    "parameters.downtime",
+)
+
+
+@pytest.mark.parametrize("value", ["180s", -1, math.nan, [], True])
+@pytest.mark.parametrize("path", NUMBERS)
+def test_what_is_no_number_of_its_field_is_refused_with_the_field(path: str, value: object) -> None:
+    with pytest.raises(CorruptState) as refused:
+        record_from_data(changed(path, value))
+    if "wishes" not in path:
+        assert path.rpartition(".")[2] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("situation.at", 1e308),
+        ("situation.bounds", [1, 1e9]),
+        ("situation.bounds", [1.5, 3]),
+        ("situation.executors", 0),
+        ("situation.running", 1e308),
+        ("situation.latency.profiled", [[10**300, 1.0, 1.0]]),
+        ("situation.live", "no"),
+        ("situation.mode", []),
+        ("situation.batching.shared", 1e308),
+        ("situation.batching.most_rows", 0),
+        ("situation.batching.sinks", 1),
+        ("settings.error_budget", "none"),
+        ("settings.untold", 1),
+        ("settings.blackouts.0.start", "01:00+01:00"),
+        ("parameters", {"horizon": 0}),
+        ("parameters", {"target": None}),
+        ("parameters", {"bins": 2.5}),
+        ("parameters", {"bins": 10_001}),
+        ("parameters", {"aim": 1}),
+    ],
+)
+def test_what_no_decision_can_be_made_of_is_refused(path: str, value: object) -> None:
+    with pytest.raises(CorruptState):
+        record_from_data(changed(path, value))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("situation.observed.age", math.inf),
+        ("situation.since_rescale", None),
+        ("situation.targets.recovery", None),
+        ("situation.batching.most_rows", 2**63 - 1),
+        ("settings.error_budget", -3.5),
+        ("parameters", {"bins": 5.0}),
+    ],
+)
+def test_what_a_job_can_have_is_read(path: str, value: object) -> None:
+    assert record_from_data(changed(path, value)).decided()
 
 
 def test_an_explanation_shows_every_candidate_with_its_verdict() -> None:

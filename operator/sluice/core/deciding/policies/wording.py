@@ -1,7 +1,8 @@
 """Policies as people write them on a command line: `sluice`, `hpa:target=0.35,tolerance=0.2`."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
 
 from sluice.core.deciding.decision import Policy
 from sluice.core.deciding.policies.named import POLICIES, parameter_names, policy_named
@@ -9,6 +10,9 @@ from sluice.errors import InvalidSpec, Problem
 
 COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
 """Parameters that are whole numbers."""
+
+MOST = 10_000
+"""Of what is counted: as many executors as a StreamJob can have, and no policy counts for minutes."""
 
 POSITIVE = frozenset(
     {
@@ -37,6 +41,21 @@ def policy_of(text: str) -> Policy:
     if name not in POLICIES:
         raise InvalidSpec([Problem("policy", name, f"choose one of {', '.join(POLICIES)}")])
     return policy_named(name, **numbers(parameters(name, told, parameter_names(name))))
+
+
+def stored_policy(name: str, stored: Mapping[str, Any]) -> Policy:
+    """The policy of a name with parameters that were stored. Raises ValueError where they could not be told."""
+    for parameter, value in stored.items():
+        if not (is_number(value) and _fits(parameter, value)):
+            raise ValueError(
+                f"{name}:{parameter}: {value!r:.40} where a {_kind(parameter)} is expected"
+            )
+    return policy_named(name, **numbers(tuple(stored.items())))
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether JSON has a number there, not what Python takes for one."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def parameters(policy: str, told: str, known: Iterable[str]) -> Pairs:
@@ -72,7 +91,7 @@ def _parameter(policy: str, pair: str, known: tuple[str, ...]) -> tuple[str, flo
 
 
 def _fits(name: str, value: float) -> bool:
-    if name in COUNTS and not value.is_integer():
+    if name in COUNTS and not (float(value).is_integer() and value <= MOST):
         return False
     most = 1 if name in SHARES else math.inf
     return 0 < value < most or (value == 0 and name not in POSITIVE)
@@ -81,4 +100,6 @@ def _fits(name: str, value: float) -> bool:
 def _kind(name: str) -> str:
     kind = "whole number" if name in COUNTS else "number"
     kind += " that is positive" if name in POSITIVE else " that is not negative"
+    if name in COUNTS:
+        kind += f", up to {MOST}"
     return f"{kind}, and less than 1" if name in SHARES else kind
