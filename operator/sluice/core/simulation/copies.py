@@ -60,11 +60,13 @@ class SimulatedCopy:
 
     def _report(self) -> AgentReport:
         job = self._job
+        batches = tuple(batch.report() for batch in job.batches[-TOLD:])
         query = QueryReport(
             name="copy",
             active=True,
+            committed_at=_moment(batches[-1].end) if batches else None,
             left_rows=job.lag,
-            batches=tuple(batch.report() for batch in job.batches[-TOLD:]),
+            batches=batches,
             trigger_seconds=job.plant.period,
             most_rows=job.plant.most_rows,
         )
