@@ -433,6 +433,16 @@ def test_a_file_is_no_load_of_a_suite_whatever_its_name(tmp_path: Path) -> None:
     assert source.suite == "own"
 
 
+def test_what_is_repaired_of_a_file_is_told_before_it_is_tried(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "load.csv"
+    file.write_text("".join(f"{at},10\n" for at in (*range(60), *range(1000, 1060))))
+    words = ["run", "static:executors=2", "--trace", str(file), "--out", str(tmp_path)]
+    done = CliRunner().invoke(lab, words, catch_exceptions=False)
+    assert done.stderr.startswith(f"{file}: a gap of 941 s was bridged\n")
+
+
 @pytest.mark.parametrize("other", ["cars", "cars.json"])
 def test_two_loads_have_two_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str

@@ -165,6 +165,10 @@ def _cases(
     profile: bool,
     hours: float | None,
 ) -> list[Case]:
+    sources = loads.sources(traces)
+    for source in sources:
+        for repair in source.repairs:
+            click.echo(f"{source.path}: {repair}", err=True)
     return [
         Case(
             contender=one,
@@ -176,7 +180,7 @@ def _cases(
             seconds=None if hours is None else int(hours * 3600),
         )
         for plant in known_plants(plants)
-        for source in loads.sources(traces)
+        for source in sources
         for one in contenders(policies)
         for seed in seeds
     ]

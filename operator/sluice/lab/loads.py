@@ -53,10 +53,11 @@ Converters = Mapping[int | str, Callable[[str], float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A load by its name in a suite, or by the path of its file."""
+    """A load by its name in a suite, or by the path of its file, of which it is told what was repaired."""
 
     name: str
     path: Path | None = None
+    repairs: tuple[str, ...] = ()
 
     @property
     def suite(self) -> str:
@@ -93,8 +94,8 @@ def _meant(word: str) -> list[Source]:
     path = Path(word)
     if path.is_file():
         # Once more in each run, but nobody waits for those of other loads to be told that it is none.
-        read(path)
-        return [Source(name=path.stem, path=path)]
+        _, repairs = read(path)
+        return [Source(name=path.stem, path=path, repairs=repairs)]
     remedy = f"choose {', '.join([*SETS, *known])}, or {FORMATS}"
     raise InvalidSpec([Problem("trace", word, remedy)])
 

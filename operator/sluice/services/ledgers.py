@@ -8,7 +8,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import ProfilingOutlook
 from sluice.core.profiling import budget
 from sluice.core.profiling.automatic import next_number, number_of
-from sluice.core.profiling.records import Key, Problem, Profile, Reason
+from sluice.core.profiling.records import Key, Problem, Profile, Reason, Run
 from sluice.core.profiling.usage import DAY
 from sluice.core.profiling.wanting import Former, Ledger
 from sluice.errors import InvalidSpec
@@ -36,7 +36,7 @@ class Ledgers:
             bounds=self._profiles.bounded(job.key, key),
             has_model=any(run.capacities for run in runs.values()),
             under_way=next(open_ones, None),
-            spent=sum(budget.spent(job, run.copies, now, since=now - DAY) for run in runs.values()),
+            spent=sum(self._spent(job, one, run, now) for one, run in runs.items()),
             former=self._former(job, key),
             obstacle=self._invalid(job) or self._obstacle(job),
             crowd=self._crowd(job.key),
@@ -69,19 +69,28 @@ class Ledgers:
             if is_old and used.isdisjoint(run.points) and one.key not in measured[-1:]:
                 yield one.key.name, one.uid
 
+    def _spent(self, job: StreamJob, profile: JobKey, run: Run, now: datetime) -> float:
+        """Core-seconds in the last day; what has ended cost what it did, whatever shape the job has by now."""
+        whole = budget.spent(job, run.copies, now)
+        part = budget.spent(job, run.copies, now, since=now - DAY)
+        told = self._profiles.cost(profile)
+        return part if told is None or not whole else told * part / whole
+
     def _former(self, job: StreamJob, key: Key) -> Former | None:
-        mine = self._automatic(job)
+        mine, deleted = self._automatic(job), self._profiles.deleted(job.key)
+        since = mine[-1].created if mine else job.created
+        if deleted is not None and deleted.ended is not None and deleted.ended >= since:
+            return deleted
         if not mine:
             return None
         run = self._profiles.run(mine[-1].key)
         # What failed with another image or configuration says nothing of this one.
-        is_of_this = run.key is None or key.agrees_with(run.key)
-        has_failed = run.problem is not None and is_of_this
+        problem = run.problem if run.key is None or key.agrees_with(run.key) else None
         return Former(
             name=mine[-1].key.name,
             ended=run.ended,
-            failures=mine[-1].former_failures + 1 if has_failed else 0,
-            problem=run.problem if has_failed else None,
+            failures=0 if problem is None else mine[-1].former_failures + 1,
+            why=None if problem is None else f"{problem.reason}: {problem.message}",
         )
 
     def _obstacle(self, job: StreamJob) -> Problem | None:

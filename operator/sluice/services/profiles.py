@@ -1,6 +1,7 @@
 """The StreamProfiles that were seen, and what is remembered of their runs: a cache, filled by lists and watches."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from sluice.api import profiles
@@ -8,6 +9,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.observations import DriverPod
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Key, LivePoint, Point, Profile, Run, Start
+from sluice.core.profiling.wanting import Former
 from sluice.errors import InvalidSpec
 from sluice.manifests.profiling.status import read_run
 from sluice.manifests.reading import asks_the_same
@@ -23,6 +25,7 @@ class Profiles:
         self._resources: dict[JobKey, Json] = {}
         self._declared: dict[JobKey, Profile | InvalidSpec] = {}
         self._runs: dict[JobKey, tuple[str, Run]] = {}
+        self._deleted: dict[JobKey, Former] = {}
         self._versions = Versions()
 
     def __iter__(self) -> Iterator[JobKey]:
@@ -40,12 +43,15 @@ class Profiles:
             self._understand(key)
         return key
 
-    def lose(self, resource: Mapping[str, Any]) -> JobKey:
-        """Forget a StreamProfile that was deleted."""
+    def lose(self, resource: Mapping[str, Any], now: datetime) -> JobKey:
+        """Forget a StreamProfile that was deleted, but not that somebody did not want it: one that would begin again at
+        once could not be ended.
+        """
         self._versions.lose(resource["metadata"])
         key = _key_of(resource)
         known = self._resources.get(key)
         if known is not None and known["metadata"]["uid"] == resource["metadata"]["uid"]:
+            self._note_deletion(key, now)
             del self._resources[key]
             del self._declared[key]
             self._runs.pop(key, None)
@@ -65,6 +71,18 @@ class Profiles:
         Raises KeyError for one that is not known.
         """
         return self._declared[key]
+
+    def deleted(self, job: JobKey) -> Former | None:
+        """The automatic profile of a job that was deleted last while it was under way."""
+        return self._deleted.get(job)
+
+    def cost(self, key: JobKey) -> float | None:
+        """The core-seconds of a profile that has ended, as they were written down then."""
+        if self.run(key).ended is None:
+            return None
+        status = self._resources[key].get("status") or {}
+        told = status.get("spent", {}).get("coreSeconds")
+        return None if told is None else float(told)
 
     def run(self, key: JobKey) -> Run:
         """What is remembered of its run."""
@@ -138,6 +156,18 @@ class Profiles:
         exact = (point for point in self._capacities(job, key) if point.is_exact)
         newest = {point.executors: point for point in exact}
         return tuple(newest[executors] for executors in sorted(newest))
+
+    def _note_deletion(self, key: JobKey, now: datetime) -> None:
+        profile = self._declared[key]
+        if not isinstance(profile, Profile) or not profile.is_automatic:
+            return
+        if self.run(key).ended is None:
+            self._deleted[profile.job] = Former(
+                name=key.name,
+                ended=now,
+                failures=profile.former_failures + 1,
+                why="It was deleted: for none at all, set spec.profiling.enabled to false",
+            )
 
     def _understand(self, key: JobKey) -> None:
         try:

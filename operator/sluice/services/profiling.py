@@ -77,7 +77,7 @@ class Profiler:
 
     def gone(self, resource: Mapping[str, Any]) -> None:
         """A StreamProfile was deleted: its copies go, too."""
-        self._written.pop(self._profiles.lose(resource), None)
+        self._written.pop(self._profiles.lose(resource, self._clock.now()), None)
         self._sweeps.add(_LEFT_BEHIND)
 
     def heard(self, job: JobKey) -> None:
@@ -156,7 +156,9 @@ class Profiler:
         return told != written and now - at >= SHORTEST_PAUSE
 
     def _spent(self, profile: Profile, run: Run, now: datetime) -> float:
-        job = self._views.job(profile.job)
+        told, job = self._profiles.cost(profile.key), self._views.job(profile.job)
+        if told is not None:
+            return told
         if isinstance(job, StreamJob):
             return budget.spent(job, run.copies, now)
         stored = (self._profiles.resource(profile.key) or {}).get("status") or {}

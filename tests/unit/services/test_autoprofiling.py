@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.core.application import JobKey
+from sluice.core.application import JobKey, StreamJob
 from sluice.errors import ClusterUnavailable, InvalidSpec, NotAllowed, Problem
 from sluice.manifests import names
 from sluice.ports import EVENTS, PODS, STREAM_JOBS, STREAM_PROFILES, Json
@@ -293,6 +293,52 @@ async def test_a_failure_is_followed_by_pauses_that_double_also_for_another_oper
         assert here.profiles() == ["clicks-auto-1", "clicks-auto-2"]
         await here.lives(35 * MINUTE)
         assert here.profiles()[-1] == "clicks-auto-3"
+
+
+@in_virtual_time
+async def test_one_that_is_deleted_under_way_does_not_come_again_at_once() -> None:
+    async with shop() as here:
+        await here.lives(SOON + MINUTE)
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-auto-1")
+        await here.lives(2 * MINUTE)
+        assert here.profiles() == []
+        assert here.places == set()
+        assert here.told()["reason"] == "BackingOff"
+        assert "set spec.profiling.enabled to false" in here.told()["message"]
+        await here.lives(30 * MINUTE)
+        assert here.profiles() == ["clicks-auto-1"]
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-auto-1")
+        await here.lives(45 * MINUTE)
+        assert here.profiles() == [], "twice in a row is an hour"
+
+
+@in_virtual_time
+async def test_a_failure_after_a_deletion_is_the_second_in_a_row_and_the_one_that_is_told() -> None:
+    async with shop(rows=6000.0) as here:
+        await here.lives(SOON)
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-auto-1")
+        await here.lives(45 * MINUTE)
+        assert here.complete("clicks-auto-1")["reason"] == "HistoryTooShort"
+        assert "2 in a row" in here.told()["message"]
+        assert "HistoryTooShort" in here.told()["message"]
+
+
+@in_virtual_time
+async def test_what_an_ended_profile_has_cost_is_not_that_of_the_jobs_later_shape() -> None:
+    async with shop() as here:
+        await here.lives(SOON + 10 * MINUTE)
+        before = here.status("clicks-auto-1")["spent"]["coreSeconds"]
+        larger = clicks(generation=2)
+        larger["spec"]["executors"] |= {"cores": 16}
+        here.cluster.put(STREAM_JOBS, larger)
+    async with working(here.operator("second")):
+        await here.lives(3 * MINUTE)
+        assert here.status("clicks-auto-1")["spent"]["coreSeconds"] == before
+        second = here.operators[-1]
+        job = second.fleet.declared(JobKey("shop", "clicks"))
+        assert isinstance(job, StreamJob)
+        ledger = second._autoprofiler._ledgers.of(job, here.clock.now())
+        assert ledger.spent == pytest.approx(before, rel=0.05)
 
 
 @in_virtual_time

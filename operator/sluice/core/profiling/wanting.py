@@ -80,12 +80,14 @@ class Production:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Former:
-    """The newest profile that the operator made of the job by itself: so many in a row have failed, if it has."""
+    """The newest profile that the operator made of the job by itself; why it has failed, and so many in a row, if it
+    has.
+    """
 
     name: str
     ended: datetime | None = None
     failures: int = 0
-    problem: Problem | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,12 +216,12 @@ def _unready(ready: Claim | None, now: datetime) -> Iterator[NotNow]:
 def _own_holds(ledger: Ledger, now: datetime) -> Iterator[NotNow]:
     """What of former and other profiles stands against a new one."""
     former = ledger.former
-    if former is not None and former.problem is not None and former.ended is not None:
+    if former is not None and former.why is not None and former.ended is not None:
         until = former.ended + pause_after(former.failures)
         if now < until:
             told = (
                 f"{former.name} has failed, {former.failures} in a row; the next comes after "
-                f"{until.astimezone(UTC):%Y-%m-%d %H:%M} UTC. {former.problem.reason}: {former.problem.message}"
+                f"{until.astimezone(UTC):%Y-%m-%d %H:%M} UTC. {former.why}"
             )
             yield NotNow(reason=Hold.BACKING_OFF, message=told, until=until)
     if ledger.crowd >= AT_A_TIME:
@@ -249,7 +251,7 @@ def _afforded(
         executors=() if is_open else executors,
         plan=budget.plan(job, executors, job.profiling.parallel),
         core_seconds=money,
-        failures=former.failures if former is not None and former.problem is not None else 0,
+        failures=former.failures if former is not None and former.why is not None else 0,
         why=needed.why,
     )
 

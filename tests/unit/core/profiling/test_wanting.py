@@ -250,12 +250,12 @@ def test_after_failures_the_pauses_double_up_to_a_day() -> None:
 
 
 def test_a_failure_is_followed_by_a_pause_that_is_told() -> None:
-    problem = Problem(Reason.NO_CAPACITY, "1 of 4 executors came")
-    former = Former(name="clicks-auto-2", ended=NOW, failures=2, problem=problem)
+    why = "NoCapacity: 1 of 4 executors came"
+    former = Former(name="clicks-auto-2", ended=NOW, failures=2, why=why)
     found = held(ledger=Ledger(former=former))
     assert (found.reason, found.until) == ("BackingOff", NOW + timedelta(hours=1))
     assert "clicks-auto-2" in found.message
-    assert "NoCapacity: 1 of 4 executors came" in found.message
+    assert found.message.endswith(f"UTC. {why}")
     again = wanted(ledger=Ledger(former=former), now=NOW + timedelta(hours=1))
     assert again.failures == 2
 
