@@ -315,10 +315,12 @@ async def test_one_that_is_deleted_under_way_does_not_come_again_at_once() -> No
 @in_virtual_time
 async def test_a_failure_after_a_deletion_is_the_second_in_a_row_and_the_one_that_is_told() -> None:
     async with shop(rows=6000.0) as here:
-        await here.lives(SOON)
+        while not here.profiles():
+            await here.lives(1)
         here.cluster.remove(STREAM_PROFILES, "shop", "clicks-auto-1")
         await here.lives(45 * MINUTE)
         assert here.complete("clicks-auto-1")["reason"] == "HistoryTooShort"
+        assert here.profiles() == ["clicks-auto-1"]
         assert "2 in a row" in here.told()["message"]
         assert "HistoryTooShort" in here.told()["message"]
 
