@@ -104,7 +104,9 @@ class Running:
             if state is not None and holds(state):
                 return state
             time.sleep(0.2)
-        raise AssertionError(f"never saw {wanted}; last: {state}; {self.ended()}")
+        # A program that goes on would be waited for until the whole test is over, and nobody told.
+        ended = None if self.process.poll() is None else self.ended()
+        raise AssertionError(f"never saw {wanted}; last: {state}; {ended}")
 
     def ended(self) -> Outcome:
         """Wait for the end of the program."""

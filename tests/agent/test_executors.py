@@ -153,8 +153,10 @@ def test_executors_that_are_named_leave_and_the_target_stays(pyz: Path, tmp_path
         program.wait_for("a batch", all_committed("scaled"))
         program.ask("/v1/executors", {"target": 2})
         answer = program.ask("/v1/decommission", {"executors": ["0", "77"]})
-        after = program.wait_for("the other one", lambda state: state["executors"]["ids"] == ["1"])
+        # For the target stays, Spark may have another one there in its place before anybody looks.
+        after = program.wait_for("its end", lambda state: "0" not in state["executors"]["ids"])
 
+    assert "1" in after["executors"]["ids"]
     assert answer == {"decommissioning": ["0"]}
     assert after["executors"]["target"] == 2
     assert queries(after)["scaled"]["error"] is None
