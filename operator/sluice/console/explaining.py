@@ -152,8 +152,8 @@ def _decision(situation: Situation, decision: Decision) -> Iterator[Line]:
         yield _line("Kept by", told, Tone.ODD)
     if expectations(decision):
         yield _line("Expected", expectations(decision))
-    if left_out(situation, decision):
-        yield _line("Left out", left_out(situation, decision))
+    if vain := left_out(situation, decision):
+        yield _line("Left out", vain)
 
 
 def _effect(explained: Explained) -> Iterator[Line]:

@@ -196,20 +196,12 @@ def _columns(path: Path, head: int, converters: Converters) -> Rates:
 def _is_head(line: str) -> bool:
     """Whether neither the time nor the rate of a first line is one: if one of them is, the other is a mistake."""
     time, rate, *_ = [cell.strip(' "') for cell in line.split(",")] + [""]
-    return not (_is_moment(time) or _is_number(rate))
+    return not (_is_read(_moment, time) or _is_read(float, rate))
 
 
-def _is_number(text: str) -> bool:
+def _is_read(read: Callable[[str], float], text: str) -> bool:
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        _moment(text)
+        read(text)
     except ValueError:
         return False
     return True

@@ -104,27 +104,24 @@ class Examination:
     def _metrics(self) -> Iterator[Check]:
         if not self.operators:
             # Whoever may not read their Deployments names a Prometheus, which is asked about all jobs.
-            yield from self._measured(self.reader.url, self.jobs, __version__)
+            yield from self._measured(self.reader.url, (), self.jobs)
             return
         named = [(self.reader.url or one.prometheus, one) for one in self.operators]
         for url in dict.fromkeys(url for url, _ in named):
             concerned = [one for its, one in named if its == url]
             jobs = [job for job in self.jobs if _is_looked_after(job, concerned)]
-            yield from self._measured(url, jobs, concerned[0].version, concerned)
+            yield from self._measured(url, concerned, jobs)
 
     def _measured(
-        self,
-        url: str | None,
-        jobs: Sequence[Job],
-        version: str,
-        concerned: Sequence[Installation] = (),
+        self, url: str | None, operators: Sequence[Installation], jobs: Sequence[Job]
     ) -> Iterator[Check]:
-        """What a Prometheus knows of these jobs, and of the operators that were given it."""
+        """What the Prometheus of these operators knows of the jobs that they look after."""
         try:
-            prometheus = Prometheus(source_of(url or address(concerned, None), self.reader.cluster))
+            prometheus = Prometheus(source_of(url or address(operators, None), self.reader.cluster))
         except MetricsUnavailable as error:
             yield odd("Prometheus", str(error), _NO_PROMETHEUS)
             return
+        version = operators[0].version if operators else __version__
         yield from asking.metrics_checks(prometheus, jobs, version)
 
 

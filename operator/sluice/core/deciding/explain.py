@@ -23,8 +23,8 @@ def _lines(situation: Situation, decision: Decision) -> Iterator[str]:
         yield f"kept from it by {decision.veto.guard}: {decision.veto.reason}"
     if expectations(decision):
         yield f"expected: {expectations(decision)}"
-    if left_out(situation, decision):
-        yield f"left out: {left_out(situation, decision)}"
+    if vain := left_out(situation, decision):
+        yield f"left out: {vain}"
     if decision.candidates:
         yield HEADER
         yield from map(_row, decision.candidates)

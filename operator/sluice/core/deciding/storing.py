@@ -16,7 +16,7 @@ from sluice.core.deciding.decision import Decision, Policy
 from sluice.core.deciding.guards import Settings
 from sluice.core.deciding.harms import harm_from_data
 from sluice.core.deciding.policies.named import name_of, parameters_of
-from sluice.core.deciding.policies.wording import is_number, stored_policy
+from sluice.core.deciding.policies.wording import MOST_EXECUTORS, is_number, stored_policy
 from sluice.core.deciding.situation import (
     Activity,
     Batching,
@@ -36,9 +36,6 @@ from sluice.core.series import NoData
 from sluice.core.windows import Window
 
 VERSION = 1
-
-MOST_EXECUTORS = 10_000
-"""As many as a StreamJob can have: each number within the bounds is looked at."""
 
 LARGEST = 1e20
 """No quantity of a job is larger, and products of such numbers stay finite."""
@@ -243,6 +240,7 @@ def _measured(stored: object) -> Any:
 
 
 def _bounds(stored: Any) -> Bounds:
+    # Each number within the bounds is looked at.
     smallest, largest = map(_whole(1, MOST_EXECUTORS), stored)
     return Bounds(smallest=smallest, largest=largest)
 

@@ -140,8 +140,8 @@ def _by_second(name: str, times: Rates, rates: Rates, told: list[str]) -> Rates:
         raise _refusal(name, f"{longest} s without a sample from {at} s on", "cut the file there")
     bridged = int((gaps > min(2 * step, max(LONGEST_GAP, UNEVEN * step))).sum())
     if bridged:
-        many = f"{bridged} gaps of up to {longest} s were"
-        told.append(f"{f'a gap of {longest} s was' if bridged == 1 else many} bridged")
+        one, many = f"a gap of {longest} s was", f"{bridged} gaps of up to {longest} s were"
+        told.append(f"{one if bridged == 1 else many} bridged")
     return np.interp(np.arange(seconds[-1] + 1), seconds, means)
 
 

@@ -601,9 +601,16 @@ def test_of_a_load_that_a_limit_of_rows_holds_back_no_recovery_is_promised() -> 
     assert decision.wanted == SLUICE(careless).wanted
 
 
-@pytest.mark.parametrize("load", [8_000.0, 12_000.0, 20_000.0])
+@pytest.mark.parametrize(
+    ("load", "wrong"),
+    [
+        (8_000.0, "batches of limited rows let it do 6061 rows/s"),
+        (12_000.0, "batches of limited rows let it do 6061 rows/s"),
+        (20_000.0, "the peak is 102% of what it surely processes"),
+    ],
+)
 def test_a_limit_that_executors_lift_is_not_put_aside_for_those_that_do_not_lift_it(
-    load: float,
+    load: float, wrong: str
 ) -> None:
     """What tasks take without rows is shared: batches of 24 executors are shorter, and let twice as much through."""
     models = replace(MODELS, capacity=CapacityModel(points=((1, 4_000.0), (8, 32_000.0))))
@@ -611,7 +618,7 @@ def test_a_limit_that_executors_lift_is_not_put_aside_for_those_that_do_not_lift
     few = SLUICE(steady(load, executors=6, models=models, batching=sharing))
     less = SLUICE(steady(load / 2, executors=6, models=models, batching=sharing))
     assert few.wanted >= less.wanted > 6
-    assert "of limited rows" in verdict(few, 6) or load > 6 * 4_000 * 0.8
+    assert verdict(few, 6) == wrong
 
 
 def test_the_most_that_there_may_be_is_not_said_to_do_where_the_bound_is_missed_with_it() -> None:

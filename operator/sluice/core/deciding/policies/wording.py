@@ -11,8 +11,8 @@ from sluice.errors import InvalidSpec, Problem
 COUNTS = frozenset({"executors", "hysteresis", "bins", "count"})
 """Parameters that are whole numbers."""
 
-MOST = 10_000
-"""Of what is counted: as many executors as a StreamJob can have, and no policy counts for minutes."""
+MOST_EXECUTORS = 10_000
+"""As many as a StreamJob can have. Nothing else that is counted is more: no policy shall count for minutes."""
 
 POSITIVE = frozenset(
     {
@@ -91,7 +91,7 @@ def _parameter(policy: str, pair: str, known: tuple[str, ...]) -> tuple[str, flo
 
 
 def _fits(name: str, value: float) -> bool:
-    if name in COUNTS and not (float(value).is_integer() and value <= MOST):
+    if name in COUNTS and not (float(value).is_integer() and value <= MOST_EXECUTORS):
         return False
     most = 1 if name in SHARES else math.inf
     return 0 < value < most or (value == 0 and name not in POSITIVE)
@@ -101,5 +101,5 @@ def _kind(name: str) -> str:
     kind = "whole number" if name in COUNTS else "number"
     kind += " that is positive" if name in POSITIVE else " that is not negative"
     if name in COUNTS:
-        kind += f", up to {MOST}"
+        kind += f", up to {MOST_EXECUTORS}"
     return f"{kind}, and less than 1" if name in SHARES else kind
