@@ -27,8 +27,9 @@ query.awaitTermination()
 """
 
 
-def reason(resource: Json) -> str:
-    return str(condition(resource, "Progressing")["reason"])
+def reason(resource: Json) -> str | None:
+    """Of the condition, if the job has it yet."""
+    return condition(resource, "Progressing").get("reason")
 
 
 def test_a_job_is_told_that_its_tasks_wait_until_its_program_spares_them_that(

@@ -1,6 +1,5 @@
 """The operator chooses the number of executors: it follows the load, live, without losing or repeating a record."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from e2e.support.api import Cluster, Json, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, enrichment, short_lived
 from e2e.support.load import Load, result_of
 from e2e.support.prometheus import Prometheus
-from sluice.core.deciding.storing import record_from_data
+from sluice.core.deciding.storing import Record, record_from_data
+from sluice.manifests.notebook import read_notebook
 
 pytestmark = pytest.mark.long
 
@@ -58,6 +58,11 @@ def test_executors_follow_the_load_live_and_what_was_chosen_outlives_operator_an
         assert grown["status"]["incarnation"] == 1
         assert condition(grown, "ScalingActive")["reason"] == "Deciding"
         _the_notebook_tells_the_same(cluster, job, grown["status"]["chosen"])
+        wait_for(
+            "a decision that knows how many tasks a batch has",
+            lambda: _newest(cluster, job).situation.models.capacity.slots.tasks == PARTITIONS,
+            seconds=180,
+        )
         cluster.kubectl("delete", "pod", "-n", operator, "--all", "--wait=false")
         cluster.kubectl("delete", "pod", f"{job.name}-driver", "-n", job.namespace)
         again = job.wait_until_ready(incarnation=2)
@@ -74,9 +79,17 @@ def test_executors_follow_the_load_live_and_what_was_chosen_outlives_operator_an
 
 
 def _the_notebook_tells_the_same(cluster: Cluster, job: Job, chosen: Json) -> None:
+    again = _decisions(cluster, job)[chosen["decision"]].decided()
+    assert (again.executors, again.reason) == (chosen["executors"], chosen["reason"])
+
+
+def _newest(cluster: Cluster, job: Job) -> Record:
+    return list(_decisions(cluster, job).values())[-1]
+
+
+def _decisions(cluster: Cluster, job: Job) -> dict[str, Record]:
+    """All that are stored, by their ids, from the oldest to the newest."""
     book = cluster.get("ConfigMap", job.namespace, f"{job.name}-scaling")
     assert book is not None
-    stored = record_from_data(json.loads(book["data"][chosen["decision"]]))
-    again = stored.decided()
-    assert (again.executors, again.reason) == (chosen["executors"], chosen["reason"])
-    assert stored.situation.models.capacity.slots.tasks == PARTITIONS
+    kept = read_notebook(book).decisions
+    return {id: record_from_data(decision) for id, decision in kept.items()}
