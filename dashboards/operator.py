@@ -25,9 +25,9 @@ _NOW = Row(
     (
         Panel(
             title="Leaders",
-            description="Operators that act. There is to be exactly one.",
+            description="Operators that act, at most, of an installation. There is to be exactly one of each.",
             # Of an operator that is gone there is no series, and Grafana would go on to show its last number.
-            queries=(Query("sum(sluice_operator_leader) or vector(0)"),),
+            queries=(Query("max(sum by (namespace) (sluice_operator_leader)) or vector(0)"),),
             unit=Unit.COUNT,
             limits=((None, "red"), (1, "green"), (2, "red")),
             kind=Kind.NUMBER,

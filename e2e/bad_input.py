@@ -219,11 +219,23 @@ _DURATIONS = (
         for path, group, name in (
             ("spec.slo.window", "slo", "window"),
             ("spec.recovery.target", "recovery", "target"),
-            ("spec.scaling.interval", "scaling", "interval"),
             ("spec.restart.initialBackoff", "restart", "initialBackoff"),
             ("spec.restart.maximumBackoff", "restart", "maximumBackoff"),
             ("spec.restart.resetAfter", "restart", "resetAfter"),
         )
+    ),
+    _server(
+        "decisions have time between them",
+        {"scaling": {"interval": "0s"}},
+        *("spec.scaling.interval", "'0s'", "must be 5s or longer"),
+    ),
+    *(
+        _server_alone(
+            f"decisions have more than {written} between them",
+            {"scaling": {"interval": written}},
+            *("spec.scaling.interval", f"'{written}'", "must be 5s or longer"),
+        )
+        for written in ("1ms", "4s999ms")
     ),
     _server(
         "a forecast goes ahead",
@@ -521,7 +533,10 @@ _PLACES = (
             _claimless(uri=uri),
             *("spec.checkpoint.uri", uri, "write for example s3a://bucket/directory", "abfss"),
         )
-        for uri in ("s3://bucket/a", "http://host/a", "/checkpoint/a", "s3a://")
+        for uri in (
+            *("s3://bucket/a", "http://host/a", "/checkpoint/a"),
+            *("s3a://", "s3a:///", "gs:///bucket", "file:///", "hdfs://"),
+        )
     ),
     _server(
         "a claim has a name that Kubernetes takes",

@@ -58,11 +58,11 @@ def namespace(cluster: Cluster, run_name: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def places(cluster: Cluster, run_name: str) -> Iterator[tuple[str, ...]]:
+def places(cluster: Cluster, run_name: str, namespace: str) -> Iterator[tuple[str, ...]]:
     """Two namespaces for copies of jobs that are profiled: an operator of some namespaces makes none."""
     with (
-        installing.namespace(cluster, f"{run_name}-copy-1") as one,
-        installing.namespace(cluster, f"{run_name}-copy-2") as other,
+        installing.namespace(cluster, f"{run_name}-copy-1", copies_from=namespace) as one,
+        installing.namespace(cluster, f"{run_name}-copy-2", copies_from=namespace) as other,
     ):
         yield one, other
 

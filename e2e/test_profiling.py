@@ -6,12 +6,34 @@ from e2e.support.api import Cluster, condition, to_yaml, wait_for
 from e2e.support.jobs import Job, enrichment
 from e2e.support.load import Load
 from e2e.support.profiles import Profile
+from sluice.manifests.profiling.consent import COPIES_FROM
 
 NAME = "profiled"
 WAIT = 8
 """Milliseconds for each record: a core does 125 records per second at most."""
 RECORDS = 40_000
 """More than two executors can do while they are measured."""
+
+
+def test_nobody_has_copies_made_in_a_namespace_whose_owner_has_not_said_so(
+    cluster: Cluster, namespace: str, places: tuple[str, ...], operator: str
+) -> None:
+    body, closed = enrichment("elsewhere", WAIT), places[0]
+    body["spec"]["suspend"] = True
+    cluster.apply(to_yaml(body), namespace)
+    profile = Profile(cluster, namespace, "elsewhere", (closed,))
+    cluster.kubectl("annotate", "namespace", closed, f"{COPIES_FROM}-")
+    try:
+        profile.start("elsewhere", executors=[1])
+        status = profile.wait("the refusal", lambda status: "endedAt" in status)
+        complete = condition({"status": status}, "Complete")
+        assert complete["reason"] == "Refused"
+        assert f"kubectl annotate --overwrite namespace {closed}" in complete["message"]
+        assert cluster.get("StreamJob", closed, "elsewhere") is None
+    finally:
+        cluster.kubectl("annotate", "namespace", closed, f"{COPIES_FROM}={namespace}")
+        profile.delete()
+        cluster.delete("StreamJob", namespace, "elsewhere")
 
 
 @pytest.mark.alone

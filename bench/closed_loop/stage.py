@@ -43,10 +43,10 @@ def staged(cluster: Cluster) -> Iterator[Stage]:
     """A stage for the length of a block; names are of this run alone, and all goes with it."""
     name = f"loop-{secrets.token_hex(3)}"
     with ExitStack() as stack:
-        places = [f"{name}-jobs", f"{name}-copies"]
-        for place in places:
-            stack.enter_context(installing.namespace(cluster, place))
-        namespace, copies = places
+        namespace = stack.enter_context(installing.namespace(cluster, f"{name}-jobs"))
+        copies = stack.enter_context(
+            installing.namespace(cluster, f"{name}-copies", copies_from=namespace)
+        )
         installing.give_claim(cluster, namespace)
         installing.give_definitions(cluster)
         prometheus = Prometheus(cluster, namespace)
@@ -55,7 +55,7 @@ def staged(cluster: Cluster) -> Iterator[Stage]:
         load = Load(cluster, namespace)
         load.set_up()
         home = stack.enter_context(
-            installing.operator(cluster, f"{name}-system", places, prometheus.url)
+            installing.operator(cluster, f"{name}-system", (namespace, copies), prometheus.url)
         )
         yield Stage(
             cluster=cluster,

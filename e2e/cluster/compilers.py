@@ -60,11 +60,19 @@ class ContainerGo:
             volumes.append(f"{_CERTIFICATES}:{_CERTIFICATES}:ro")
         return (
             *(self.runtime, "run", "--rm", f"--user={os.getuid()}:{os.getgid()}"),
+            *self._mapping(),
             *(f"--volume={volume}" for volume in volumes),
             *(f"--env={name}={value}" for name, value in settings.items()),
             *(f"--env={name}" for name in _PASSED if name in os.environ),
             *(IMAGE, "go", "-C", str(module)),
         )
+
+    def _mapping(self) -> Sequence[str]:
+        """Podman maps users to others, and SELinux lets its containers into no directory of theirs."""
+        if self.runtime != "podman":
+            return ()
+        mapping = () if os.getuid() == 0 else ("--userns=keep-id",)
+        return (*mapping, "--security-opt=label=disable")
 
     def environment(self, cache: Path) -> Mapping[str, str]:
         return os.environ

@@ -64,6 +64,8 @@ def up(paths: Paths, asked: int | None, runtime: str, progress: Progress) -> Non
         # A restart of the machine leaves them stopped.
         run([runtime, "start", *containers])
         _wait_usable(paths, record)
+        # Clients that were on the PATH may be gone from it, and have been built.
+        records.save(paths, record)
         progress.say("The cluster was up already.")
         return
     # One that has no record was interrupted while it was made, or its state is lost: it cannot be used.
@@ -164,12 +166,11 @@ def change_node(name: str, action: str, runtime: str, progress: Progress) -> Non
 
 
 def _find(paths: Paths, runtime: str, progress: Progress) -> Kind:
-    """Take the kind on the PATH, else build it."""
-    found = shutil.which("kind")
-    if found is None:
-        go = requirements.ensure_go(runtime, progress)
-        found = str(build.ensure(paths, build.KIND, go, progress) / "kind")
-    return Kind(found, runtime)
+    """Take the kind on the PATH if it is new enough, else build one."""
+    if requirements.has_kind():
+        return Kind("kind", runtime)
+    go = requirements.ensure_go(runtime, progress)
+    return Kind(str(build.ensure(paths, build.KIND, go, progress) / "kind"), runtime)
 
 
 def _clients(paths: Paths, runtime: str, progress: Progress) -> str:

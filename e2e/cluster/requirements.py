@@ -41,6 +41,8 @@ PACKAGES = {
 FIRST_SELF_UPDATING_GO = (1, 21)
 # What docs/install.md asks for; older ones do not know all options that are used.
 OLDEST_HELM = (3, 14)
+# Older ones do not enforce network policies, or make a Kubernetes that the chart refuses.
+OLDEST_KIND = (0, 24)
 GO_DIRECTORY = Path("/usr/local/go/bin")
 
 
@@ -85,6 +87,16 @@ def has_clients() -> bool:
     return succeeds(asking) and parse_helm(run(asking)) >= OLDEST_HELM
 
 
+def has_kind() -> bool:
+    """Whether a kind that is new enough is on the PATH."""
+    asking = ["kind", "version"]
+    return (
+        shutil.which("kind") is not None
+        and succeeds(asking)
+        and parse_kind(run(asking)) >= OLDEST_KIND
+    )
+
+
 def ensure_go(runtime: str | None, progress: Progress) -> Compiler:
     """Return a Go that can build the modules: this machine's, one in a container, or one that is installed for it."""
     go = shutil.which("go", path=f"{os.environ.get('PATH', '')}:{GO_DIRECTORY}")
@@ -110,6 +122,11 @@ def parse_go(version: str) -> tuple[int, int]:
 def parse_helm(version: str) -> tuple[int, int]:
     """Read the version that helm tells of itself."""
     return _version(r"v(\d+)\.(\d+)", version)
+
+
+def parse_kind(version: str) -> tuple[int, int]:
+    """Read the output of `kind version`."""
+    return _version(r"kind v(\d+)\.(\d+)", version)
 
 
 def parse_candidate(policy: str) -> tuple[int, int]:

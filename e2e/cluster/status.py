@@ -20,7 +20,9 @@ def is_lost(paths: Paths, record: Record) -> bool:
 
 
 def _lines(paths: Paths, record: Record) -> Iterator[str]:
-    yield f"provider    {record.provider}, {record.nodes} nodes, Kubernetes {layout.KUBERNETES_VERSION}"
+    # That of kind's is its own choice.
+    version = "" if record.provider == records.KIND else f", Kubernetes {layout.KUBERNETES_VERSION}"
+    yield f"provider    {record.provider}, {record.nodes} nodes{version}"
     yield f"kubeconfig  {paths.kubeconfig}"
     yield 'use it      eval "$(python3 -m e2e.cluster env)"; kubectl get nodes'
     if record.provider == records.KIND:

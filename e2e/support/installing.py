@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from e2e.support.api import Cluster, to_yaml, wait_for
 from e2e.support.jobs import CLAIM
+from sluice.manifests.profiling.consent import COPIES_FROM
 
 
 def is_kept() -> bool:
@@ -20,10 +21,11 @@ def is_kept() -> bool:
 
 
 @contextmanager
-def namespace(cluster: Cluster, name: str) -> Iterator[str]:
-    """A namespace that enforces the Restricted pod security standard."""
+def namespace(cluster: Cluster, name: str, *, copies_from: str | None = None) -> Iterator[str]:
+    """A namespace that enforces the Restricted pod security standard, and may be open to copies from another."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    metadata = {"name": name, "labels": labels}
+    annotations = {} if copies_from is None else {COPIES_FROM: copies_from}
+    metadata = {"name": name, "labels": labels, "annotations": annotations}
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     try:
         yield name

@@ -19,6 +19,10 @@ class Settings(BaseSettings):
         True,
         description="Whether pods leave nodes in order that are cordoned or removed; needs the right to list nodes.",
     )
+    make_namespaces: bool = Field(
+        True,
+        description="Whether copies of jobs that are profiled may have namespaces that the operator makes for them.",
+    )
     home: str = Field("default", description="Namespace of the operator's own Lease and Secret.")
     identity: str = Field(
         "sluice", description="What this process calls itself in the Lease; the pod's name."

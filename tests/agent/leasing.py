@@ -36,6 +36,12 @@ class LeaseServer:
         with self._lock:
             return str(self._lease["spec"].get("holderIdentity", ""))
 
+    @property
+    def duration(self) -> int:
+        """For how many seconds without a renewal it is its holder's."""
+        with self._lock:
+            return int(self._lease["spec"]["leaseDurationSeconds"])
+
     def edit(self, **spec: Any) -> None:
         """Write the Lease as somebody else does."""
         with self._lock:

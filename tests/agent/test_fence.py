@@ -150,12 +150,15 @@ def test_a_held_lease_is_waited_out_by_the_drivers_own_clock(
     pyz: Path, tmp_path: Path, leases: LeaseServer
 ) -> None:
     leases.edit(holderIdentity="uid-other/9", renewTime="2099-01-01T00:00:00.000000Z")
+    # Whoever comes after it has to wait for as long as it lives on, not as long as one before.
+    leases.edit(leaseDurationSeconds=SECONDS + 1)
     with driver(pyz, tmp_path, leases) as running:
         for renewal in range(3):
             time.sleep(SECONDS / 2)
             assert not running.has_begun()
             leases.edit(renewTime=f"2099-01-01T00:00:0{renewal}.500000Z")
         running.wait_until_begun()
+        assert leases.duration == SECONDS
     assert leases.holder == "uid-7/1"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sluice.errors import ClusterUnavailable
 from sluice.manifests.children import children
+from sluice.manifests.profiling.consent import COPIES_FROM
 from sluice.ports import (
     CLAIMS,
     CONFIG_MAPS,
@@ -56,6 +57,9 @@ class Asked:
 
     def _note(self, verb: str, resource: Resource, namespace: str | None, name: str = "") -> None:
         group = resource.api_version.rpartition("/")[0]
+        if resource is NAMESPACES and verb == "get":
+            # A Role in a namespace may allow to look at the namespace itself.
+            namespace = name
         self.rights.add(Right(verb, group, resource.plural, namespace, name))
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
@@ -189,6 +193,8 @@ async def _a_jobs_life(namespaces: tuple[str, ...]) -> set[Right]:
     asked = Asked(cluster)
     cluster.put(STREAM_JOBS, resource(scaling={"mode": "Observe"}))
     cluster.put(STREAM_JOBS, _with_a_good_spec_to_read())
+    lab = {"name": "lab", "annotations": {COPIES_FROM: "shop"}}
+    cluster.put(NAMESPACES, {"metadata": lab})
     cluster.put(CONFIG_MAPS, {"metadata": {"name": "tuning", "namespace": "shop"}, "data": {}})
     for identity in ("first", "second"):
         operator = Operator(
@@ -375,6 +381,13 @@ def test_the_operator_cannot_raise_its_own_rights(helm: Helm, verb: str) -> None
     for _, rule in rules_of_operator(helm.render()):
         assert verb not in rule["verbs"]
         assert "pods/exec" not in rule["resources"]
+
+
+def test_an_operator_that_is_to_make_no_namespaces_may_not(helm: Helm) -> None:
+    rules = rules_of_operator(helm.render("makeNamespaces=false"))
+    assert allows(rules, Right("get", "", "namespaces", "lab"))
+    for verb in ("list", "create", "delete"):
+        assert not allows(rules, Right(verb, "", "namespaces", None))
 
 
 def test_people_may_edit_and_view_jobs_by_the_clusters_own_roles(helm: Helm) -> None:

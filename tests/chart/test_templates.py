@@ -112,6 +112,37 @@ def test_a_label_that_is_the_charts_own_is_there_once_and_stays_the_charts(helm:
     assert operator(objects)["metadata"]["labels"] == own
 
 
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        ("podMonitor", "PodMonitor"),
+        ("prometheusRule", "PrometheusRule"),
+        ("dashboards", "ConfigMap"),
+    ],
+)
+def test_a_label_by_which_others_choose_is_there_once_and_the_users(
+    helm: Helm, part: str, kind: str
+) -> None:
+    chosen = 'labels={"app.kubernetes.io/instance":"main","team":"data"}'
+    objects = of_kind(helm.render(f"{part}.enabled=true", f"{part}.{chosen}"), kind)
+    assert objects
+    for body in objects.values():
+        labels = body["metadata"]["labels"]
+        assert labels["app.kubernetes.io/instance"] == "main"
+        assert (labels["team"], labels["app.kubernetes.io/name"]) == ("data", "sluice")
+
+
+def test_an_account_that_is_there_is_used_and_not_made(helm: Helm) -> None:
+    objects = helm.render("serviceAccount.create=false", 'serviceAccount.name="given"')
+    assert not of_kind(objects, "ServiceAccount")
+    assert operator(objects)["spec"]["serviceAccountName"] == "given"
+    bindings = (
+        *of_kind(objects, "RoleBinding").values(),
+        *of_kind(objects, "ClusterRoleBinding").values(),
+    )
+    assert {subject["name"] for body in bindings for subject in body["subjects"]} == {"given"}
+
+
 def test_a_chart_around_this_one_may_switch_it_by_a_condition(helm: Helm) -> None:
     assert helm.render("enabled=true") == helm.render()
 
@@ -265,8 +296,11 @@ def test_the_pod_monitor_is_a_switch_and_finds_the_drivers(
         ("prometheus=null", ("missing property 'prometheus'",)),
         ("operator.workers=null", ("/operator", "missing property 'workers'")),
         ("watchNodes=null", ("missing property 'watchNodes'",)),
+        ("makeNamespaces=null", ("missing property 'makeNamespaces'",)),
         ("podLabels.tier=1", ("/podLabels/tier", "want string")),
         ("podAnnotations.inject=false", ("/podAnnotations/inject", "want string")),
+        ("serviceAccount.create=false", ("/serviceAccount/name", "minLength")),
+        ("serviceAccount.create=null", ("/serviceAccount", "missing property 'create'")),
         ("serviceAccount.annotations.role=1", ("/serviceAccount/annotations/role", "want string")),
         ("dashboards.labels.grafana_dashboard=1", ("/grafana_dashboard", "want string")),
         ('image.pullPolicy="Sometimes"', ("/image/pullPolicy", "'IfNotPresent'")),

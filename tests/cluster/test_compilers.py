@@ -78,6 +78,19 @@ def test_what_a_container_builds_belongs_to_the_user_and_lies_where_it_lies_outs
     assert command[-4:] == (compilers.IMAGE, "go", "-C", "/src/module")
 
 
+@pytest.mark.parametrize(("uid", "mapping"), [(0, False), (1000, True)])
+def test_in_a_container_of_podman_the_user_is_the_one_outside(
+    uid: int, mapping: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: uid)
+
+    command = ContainerGo("podman").command(MODULE, CACHE)
+
+    assert ("--userns=keep-id" in command) is mapping
+    assert "--security-opt=label=disable" in command
+    assert "--userns=keep-id" not in ContainerGo("docker").command(MODULE, CACHE)
+
+
 def test_a_companys_module_proxy_is_passed_on_and_nothing_is_where_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

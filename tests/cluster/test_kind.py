@@ -22,6 +22,7 @@ case "${0##*/} $*" in
   *"--raw /readyz") test ! -s "$WAITING" || { : > "$WAITING"; exit 1; } ;;
   "docker info"*) echo "$MEMORY" ;;
   "helm version"*) echo "$HELM" ;;
+  "kind version"*) echo "kind $KIND go1.24.6 linux/amd64" ;;
   "kind get nodes"*) /bin/cat "$CONTAINERS" ;;
   "kind create"*) test ! -e "$FAILING" || exit 1; echo sluice-worker > "$CONTAINERS" ;;
   "kind delete"*) : > "$CONTAINERS" ;;
@@ -54,6 +55,7 @@ class Host:
         monkeypatch.setenv("CONTAINERS", str(self.containers))
         monkeypatch.setenv("FAILING", str(self.failing))
         monkeypatch.setenv("HELM", "v3.19.0")
+        monkeypatch.setenv("KIND", "v0.30.0")
         monkeypatch.setenv("MEMORY", str(8 * 2**30))
         monkeypatch.setenv("WAITING", str(self.waiting))
 
@@ -70,7 +72,8 @@ class Host:
     def asked(self, act: Callable[[], None]) -> Sequence[str]:
         before = len(self._notes.read_text().splitlines())
         act()
-        return self._notes.read_text().splitlines()[before:]
+        notes = self._notes.read_text().splitlines()[before:]
+        return [note for note in notes if not note.startswith("kind version")]
 
 
 @pytest.fixture
@@ -302,3 +305,38 @@ def test_programs_that_are_missing_are_built_and_used(host: Host, made: Path) ->
     assert sorted(path.name for path in made.iterdir()) == ["helm", "kind", "kubectl"]
     record = records.require(host.paths)
     assert records.client(record, "kubectl") == str(made / "kubectl")
+
+
+@pytest.mark.parametrize("version", ["v0.23.0", "unknown"])
+def test_a_kind_that_enforces_no_policies_or_whose_kubernetes_is_too_old_is_not_used(
+    host: Host, made: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KIND", version)
+
+    host.up()
+
+    assert (made / "kind").exists()
+
+
+@pytest.mark.parametrize("version", ["v0.24.0", "v0.31.0-alpha", "v1.0.0"])
+def test_a_kind_that_is_new_enough_is_used(
+    host: Host, made: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KIND", version)
+
+    host.up()
+
+    assert not made.exists()
+
+
+def test_clients_that_are_built_for_a_cluster_that_is_up_are_the_ones_to_use(
+    host: Host, made: Path
+) -> None:
+    host.up()
+    host.containers.write_text(NODES)
+    for name in ("kubectl", "helm"):
+        (host.programs / name).unlink()
+
+    host.up()
+
+    assert records.client(records.require(host.paths), "kubectl") == str(made / "kubectl")

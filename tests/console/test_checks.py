@@ -237,7 +237,8 @@ def test_our_rules_must_be_loaded_and_evaluated(
     assert says in check.found
 
 
-AGENT = series(namespace="shop", job="clicks", version="0.1.0")
+AGENT = series(namespace="shop", job="clicks", version="0.1.0", incarnation="2")
+OTHER = series(namespace="shop", job="clicks", version="0.1.0", incarnation="3")
 DOWN = {
     "labels": {"namespace": "shop", "pod": "clicks-driver"},
     "lastError": "connection refused",
@@ -250,6 +251,14 @@ DOWN = {
         ([resources.healthy()], [AGENT], [], Verdict.FINE, "all 1"),
         ([resources.healthy()], [], [], Verdict.BAD, "1 of 1 are not: shop/clicks"),
         ([resources.healthy()], [], [DOWN], Verdict.BAD, "(connection refused)"),
+        ([resources.healthy()], [AGENT, OTHER], [], Verdict.FINE, "all 1"),
+        (
+            [resources.healthy()],
+            [AGENT, AGENT],
+            [],
+            Verdict.BAD,
+            "1 of 1 are scraped twice: shop/clicks",
+        ),
         ([resources.suspended()], [], [], Verdict.UNKNOWN, "no driver runs"),
         ([resources.failing()], [], [], Verdict.UNKNOWN, "no driver runs"),
     ],

@@ -66,6 +66,27 @@ def test_of_several_kubeconfigs_the_first_names_the_current_context_as_for_kubec
         assert connect(kubeconfig=place, context=None).server == f"http://127.0.0.1:{server}"
 
 
+def test_in_a_pod_without_a_kubeconfig_its_account_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ca.crt", "token", "namespace"):
+        (tmp_path / name).write_text("batch\n")
+    monkeypatch.setattr("sluice.console.cluster.ACCOUNT", tmp_path)
+    its = "kubernetes.config.incluster_config.SERVICE"
+    monkeypatch.setattr(f"{its}_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(f"{its}_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "6443")
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setattr("kubernetes.config.KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "config"))
+    found = connect(kubeconfig=None, context=None)
+    assert (found.server, found.namespace) == ("https://127.0.0.1:6443", "batch")
+    with pytest.raises(Unreachable, match="no cluster to ask"):
+        connect(kubeconfig=str(tmp_path / "other"), context=None)
+    (tmp_path / "config").write_text(yaml.safe_dump(kubeconfig("http://127.0.0.1:1")))
+    assert connect(kubeconfig=None, context=None).server == "http://127.0.0.1:1"
+
+
 def test_a_list_is_read_page_by_page(cluster: FakeCluster, reading: Cluster) -> None:
     path = path_of(PODS, None)
     rest = {"metadata": {"continue": "there"}, "items": [{"n": 1}]}

@@ -207,7 +207,7 @@ def test_the_doctor_examines_every_part_and_says_how_to_mend(cluster: FakeCluste
     for name in ("streamjobs", "streamprofiles"):
         assert f"CRD               ok    {name}.sluice.dev v1alpha1" in done.stdout
     assert re.search(r"Leader +ok +sluice-0 renewed", done.stdout)
-    assert re.search(r"Rights +ok +ops/sluice may do all 44 things", done.stdout)
+    assert re.search(r"Rights +ok +ops/sluice may do all 45 things", done.stdout)
     assert re.search(r"Rules +ok ", done.stdout)
     assert re.search(r"Agents +warn +1 are not 0\.1\.0: shop/clicks", done.stdout)
     assert "->    They change with the next start" in done.stdout
@@ -298,6 +298,9 @@ def test_version_tells_what_works_together(cluster: FakeCluster) -> None:
     assert told["kubernetes"] == "v1.34.4"
     assert told["operators"][0]["namespace"] == "ops"
     assert sluice("version", "--client").stdout == f"sluice {__version__}\n"
+    assert json.loads(sluice("version", "--client", "-o", "json").stdout) == {
+        "command": __version__
+    }
 
 
 @pytest.mark.parametrize(

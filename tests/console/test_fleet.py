@@ -67,7 +67,13 @@ def test_what_does_not_fit_on_the_screen_is_counted() -> None:
 
 
 def test_no_jobs_are_told_with_where_else_to_look() -> None:
-    assert "-A shows those of all namespaces" in text(Fleet(jobs=[], now=NOW))
+    assert "in shop; -A shows those of all" in text(Fleet(jobs=[], now=NOW, namespace="shop"))
+    assert text(Fleet(jobs=[], now=NOW)).strip() == "No StreamJobs in the cluster."
+
+
+def test_without_jobs_it_is_told_as_well_that_the_cluster_is_away() -> None:
+    stale = Fleet(jobs=[], now=NOW).stale(Unreachable("no answer"), NOW + timedelta(seconds=30))
+    assert "As it was 30s ago: no answer" in text(stale)
 
 
 def test_while_the_cluster_is_away_the_last_table_stays_with_its_age() -> None:

@@ -35,7 +35,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "token").write_text("first\n")
     (folder / "ca.crt").write_text("the cluster's authority")
-    monkeypatch.setattr(credentials, "_ACCOUNT", folder)
+    monkeypatch.setattr(credentials, "ACCOUNT", folder)
     return folder
 
 

@@ -49,6 +49,22 @@ def test_a_forecast_that_takes_too_long_is_none_and_the_next_one_comes() -> None
     assert isinstance(forecast, Forecast)
 
 
+def test_a_selection_that_takes_too_long_leaves_the_former_one_to_forecast_with() -> None:
+    async def asked() -> tuple[Forecaster, Forecaster, Forecast | NoData]:
+        async with ForecastProcess() as process:
+            chosen, _ = await process.foresee(Forecaster(), HISTORY, AT)
+            process.deadline = 0.001
+            later = AT + 86_400
+            late, _ = await process.foresee(chosen, HISTORY, later)
+            process.deadline = 60.0
+            after, forecast = await process.foresee(late, HISTORY, later + 60)
+            return late, after, forecast
+
+    late, after, forecast = asyncio.run(asked())
+    assert after == late, "nothing was chosen anew"
+    assert isinstance(forecast, Forecast)
+
+
 def test_a_process_that_dies_is_followed_by_another() -> None:
     async def asked() -> list[Forecast | NoData]:
         async with ForecastProcess() as process:

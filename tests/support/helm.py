@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,16 @@ def find_helm() -> str | None:
     return next((str(helm) for helm in built if helm.exists()), None) or shutil.which("helm")
 
 
+class _Strict(yaml.SafeLoader):
+    """As strict readers are: a key that stands twice is refused."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = Counter(self.construct_object(key) for key, _ in node.value)
+        twice = [key for key, count in keys.items() if count > 1]
+        assert not twice, f"twice in one mapping: {twice}"
+        return super().construct_mapping(node, deep)
+
+
 @dataclass(frozen=True, slots=True)
 class Helm:
     """A helm that is asked about the chart without any cluster."""
@@ -41,7 +52,7 @@ class Helm:
         """All objects that an installation would make, with `--set` for each value."""
         done = self._template(release, values, home)
         assert done.returncode == 0, done.stderr
-        return [body for body in yaml.safe_load_all(done.stdout) if body]
+        return [body for body in yaml.load_all(done.stdout, _Strict) if body]
 
     def refusal(self, *values: str) -> str:
         """What is said of values that are wrong."""

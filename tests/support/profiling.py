@@ -8,6 +8,8 @@ from itertools import count
 from typing import Any
 
 from sluice.core.observations import AgentReport
+from sluice.manifests.profiling.consent import COPIES_FROM
+from sluice.manifests.profiling.labelling import profile_uid
 from sluice.ports import (
     NAMESPACES,
     PODS,
@@ -52,8 +54,12 @@ class Place:
         """What drivers of copies end with, if they end at all."""
         self._backlog = backlog
         self._addresses = count(1)
+        lab = {"name": "lab", "annotations": {COPIES_FROM: "bank, shop"}}
+        self.cluster.put(NAMESPACES, {"metadata": lab})
 
-    def operator(self, identity: str = "one", namespaces: tuple[str, ...] = ()) -> Operator:
+    def operator(
+        self, identity: str = "one", namespaces: tuple[str, ...] = (), *, makes: bool = True
+    ) -> Operator:
         """An operator's process, which watches the cluster."""
         made = Operator(
             cluster=self.cluster,
@@ -61,7 +67,9 @@ class Place:
             metrics=None,
             forecasts=LocalForecasts(),
             clock=self.clock,
-            scope=Scope(namespaces=namespaces, home="sluice", identity=identity),
+            scope=Scope(
+                namespaces=namespaces, makes_namespaces=makes, home="sluice", identity=identity
+            ),
             agent=b"packed",
             fresh_key=b"fresh",
             pace=self.pace,
@@ -96,7 +104,8 @@ class Place:
     @property
     def places(self) -> set[str]:
         """The namespaces that the operator has made and not removed."""
-        return {name for name in self._namespaces() if self.cluster.stored(NAMESPACES, name, "")}
+        found = ((name, self.cluster.stored(NAMESPACES, name, "")) for name in self._namespaces())
+        return {name for name, body in found if body is not None and profile_uid(body) is not None}
 
     def status(self, name: str = "clicks-1") -> Json:
         """The status of the profile."""

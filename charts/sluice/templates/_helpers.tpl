@@ -30,6 +30,10 @@ app.kubernetes.io/component: operator
   # It makes some by itself, and removes those that are old.
   resources: [streamprofiles]
   verbs: [get, list, watch, create, delete]
+- apiGroups: [""]
+  # Its annotation says whether copies of jobs may be made in it.
+  resources: [namespaces]
+  verbs: [get]
 - apiGroups: [sluice.dev]
   resources: [streamprofiles/status]
   verbs: [patch]

@@ -12,7 +12,8 @@ import yaml
 
 from sluice.errors import ClusterUnavailable
 
-_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where a pod finds its account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +59,13 @@ def find_credentials(environment: Mapping[str, str]) -> Credentials:
     Raises ClusterUnavailable if there is neither.
     """
     host = environment.get("KUBERNETES_SERVICE_HOST")
-    if host and (_ACCOUNT / "token").exists():
+    if host and (ACCOUNT / "token").exists():
         port = environment.get("KUBERNETES_SERVICE_PORT", "443")
         address = f"[{host}]" if ":" in host else host
         return Credentials(
             server=f"https://{address}:{port}",
-            authority=(_ACCOUNT / "ca.crt").read_text(),
-            token_file=_ACCOUNT / "token",
+            authority=(ACCOUNT / "ca.crt").read_text(),
+            token_file=ACCOUNT / "token",
         )
     default = Path(environment.get("HOME", "/")) / ".kube" / "config"
     path = Path(environment.get("KUBECONFIG", "").split(":")[0] or default)

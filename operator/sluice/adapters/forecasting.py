@@ -46,7 +46,8 @@ class ForecastProcess:
                     )
             except TimeoutError:
                 self._end()
-                return forecaster, NoData(f"no forecast within {self.deadline:g} s")
+                late = NoData(f"no forecast within {self.deadline:g} s")
+                return forecaster.put_off(history, at), late
             except BrokenProcessPool:
                 self._end()
                 return forecaster, NoData("the process that forecasts has died")

@@ -49,7 +49,7 @@ class Keeper:
     def __init__(self, settings: Mapping[str, Any], leases: Leases) -> None:
         self._driver: int = settings["driver"]
         self._me = Identity(settings["uid"], settings["incarnation"])
-        self._seconds: float = settings["seconds"]
+        self._seconds: int = settings["seconds"]
         self._leases = leases
         self._lease: Lease | None = None
         self._renewed = now()
@@ -97,7 +97,7 @@ class Keeper:
 
     def _write(self, lease: Lease) -> None:
         begun = now()
-        self._lease = self._leases.write(lease.taken_by(str(self._me), time.time()))
+        self._lease = self._leases.write(lease.taken_by(str(self._me), self._seconds, time.time()))
         self._renewed = begun
 
     def _renew_always(self) -> None:
@@ -138,7 +138,7 @@ class Keeper:
         self._released.set()
         for _ in range(3):
             try:
-                self._leases.write(self._leases.read().taken_by("", time.time()))
+                self._leases.write(self._leases.read().released(time.time()))
                 break
             except (Changed, Unreachable):
                 continue

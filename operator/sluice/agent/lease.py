@@ -36,11 +36,19 @@ class Lease:
     renewed: str
     document: Mapping[str, Any]
 
-    def taken_by(self, holder: str, now: float) -> Mapping[str, Any]:
-        """The document with another holder, or with none, renewed now (seconds since 1970)."""
+    def released(self, now: float) -> Mapping[str, Any]:
+        """The document without a holder."""
+        return self.taken_by("", self.seconds, now)
+
+    def taken_by(self, holder: str, seconds: int, now: float) -> Mapping[str, Any]:
+        """The document of a holder that keeps to so many seconds, renewed now (seconds since 1970).
+
+        They are the holder's, and not those of the Lease before: who comes next has to wait for as long as it lives on.
+        """
         whole, part = divmod(int(now * 1e6), 10**6)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{part:06}Z"
         spec = {**self.document.get("spec", {}), "holderIdentity": holder, "renewTime": stamp}
+        spec["leaseDurationSeconds"] = seconds
         if holder != self.holder:
             spec["acquireTime"] = stamp
             spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + 1

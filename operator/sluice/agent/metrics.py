@@ -129,6 +129,12 @@ QUERY_METRICS = (
         lambda record, now: record.backlog_seconds(now),
     ),
     QueryMetric(
+        "sluice_query_trigger_seconds",
+        GAUGE,
+        "Period of its trigger, or how long a real-time batch lasts; 0 if the next follows at once",
+        lambda record, _: record.trigger_seconds if record.active else None,
+    ),
+    QueryMetric(
         "sluice_query_retention_used_ratio",
         GAUGE,
         "Share of the rows kept by Kafka that waits, in the partition that is nearest to losing some unread",

@@ -266,6 +266,11 @@ class Record:
         is_counted = self.layout is None or self.layout.counts_rows
         return size.rows if size is not None and is_counted else None
 
+    @property
+    def trigger_seconds(self) -> float | None:
+        """Return the period of its trigger as it is set now, or how long each of its batches lasts; 0 for neither."""
+        return self.trigger.seconds if self.pace is None else self.pace.trigger_seconds
+
     def partitions(self) -> int:
         """Return the partitions of Kafka that are read, as of the last trigger."""
         return sum(len(source.ends) for source in self.last.sources) if self.last else 0

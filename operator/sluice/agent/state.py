@@ -123,7 +123,7 @@ def _query(record: Record, now: float) -> dict[str, Any]:
         "latencyWindowSeconds": latencies.seconds if latencies.histogram.count > 0 else None,
         "watermarkLagSeconds": record.watermark_lag_seconds(now),
         "state": _state(record),
-        "triggerSeconds": (record.pace.trigger_seconds if record.pace else record.trigger.seconds),
+        "triggerSeconds": record.trigger_seconds,
         "mostRows": record.pace.most_rows if record.pace else None,
         "fetching": _fetching(record),
         "checkpoint": _checkpoint(record.checkpoint),

@@ -297,11 +297,16 @@ def _windows(declared: Iterable[ApiWindow]) -> tuple[Window, ...]:
     )
 
 
+SHORTEST_INTERVAL = timedelta(seconds=5)
+"""As often, agents are asked."""
+
+
 def _scaling(declared: ApiScaling) -> Scaling:
     return Scaling(
         mode=Mode(declared.mode),
         policy=declared.policy,
-        interval=quantities.duration(declared.interval),
+        # One that was stored before there was a least interval goes on.
+        interval=max(quantities.duration(declared.interval), SHORTEST_INTERVAL),
         horizon=quantities.duration(declared.horizon),
         stabilisation=quantities.duration(declared.stabilisation),
         blackouts=_windows(declared.blackouts),

@@ -54,6 +54,10 @@ QUERY_METRICS = (
         "Age of the oldest row of the backlog; of one from before the first look, a guess of it",
     ),
     _query.gauge(
+        "sluice_query_trigger_seconds",
+        "Period of its trigger, or how long a real-time batch lasts; 0 if the next follows at once",
+    ),
+    _query.gauge(
         "sluice_query_retention_used_ratio",
         "Share of the rows kept by Kafka that waits, in the partition that is nearest to losing some unread",
     ),

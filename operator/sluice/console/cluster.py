@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any, Self
 
 import urllib3
@@ -15,6 +16,7 @@ from kubernetes import client, config
 from kubernetes.config.kube_config import KubeConfigMerger
 
 from sluice.adapters.clock import SystemClock
+from sluice.adapters.credentials import ACCOUNT
 from sluice.console.clocks import Reading
 from sluice.console.trouble import NotAllowed, NotNow, NotThere, Unreachable
 from sluice.ports import Json, Resource
@@ -162,11 +164,20 @@ class Cluster:
 
 
 def connect(*, kubeconfig: str | None, context: str | None) -> Cluster:
-    """A client for a context of a kubeconfig: by default KUBECONFIG's, else the user's own, and its current one."""
-    place = kubeconfig or os.environ.get("KUBECONFIG") or config.KUBE_CONFIG_DEFAULT_LOCATION
+    """A client for a context of a kubeconfig: by default KUBECONFIG's, else the user's own, and its current one.
+
+    Where none is named and none is there, as in a pod, it is the pod's account.
+    """
+    named = kubeconfig or os.environ.get("KUBECONFIG")
+    place = named or config.KUBE_CONFIG_DEFAULT_LOCATION
     configuration = client.Configuration()
     configuration.retries = urllib3.Retry(0)
     try:
+        if not (named or context or Path(place).expanduser().exists()) and ACCOUNT.exists():
+            config.load_incluster_config(configuration)
+            return Cluster(
+                client.ApiClient(configuration), (ACCOUNT / "namespace").read_text().strip()
+            )
         files = KubeConfigMerger(place)
         chosen = context or _current_context(files)
         config.load_kube_config(place, chosen, configuration, persist_config=False)

@@ -157,7 +157,12 @@ def doctor(where: Where, operator_namespace: str | None, form: str) -> int:
 def version(where: Where, client: bool, form: str) -> int:
     """Show the versions of this command, the operators and the cluster."""
     if client:
-        click.echo(f"sluice {__version__}")
+        if form == "table":
+            click.echo(f"sluice {__version__}")
+        else:
+            from sluice.console.printing import write
+
+            write({"command": __version__}, form)
         return Exit.FINE
     with where.reader() as reader:
         from sluice.console import versions

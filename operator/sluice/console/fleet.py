@@ -22,6 +22,8 @@ class Fleet:
 
     jobs: Sequence[Job]
     now: datetime
+    namespace: str | None = None
+    """Whose jobs they are; None for those of the cluster."""
     loads: Mapping[Key, Trend] = field(default_factory=dict)
     lack: str = ""
     trouble: str = ""
@@ -91,7 +93,7 @@ _COLUMNS = (
 def table(fleet: Fleet, width: int, height: int | None = None) -> RenderableType:
     """The table for a terminal of that size; below each job that is not fine, why."""
     if not fleet.jobs:
-        return Text("No StreamJobs here; -A shows those of all namespaces.")
+        return Group(Text(_nothing(fleet)), *_notes(fleet))
     columns = _fitting(fleet, width)
     rows = [[column.told(job, fleet) for column in columns] for job in fleet.ordered]
     titles = [column.title for column in columns]
@@ -102,6 +104,12 @@ def table(fleet: Fleet, width: int, height: int | None = None) -> RenderableType
         lines += _job_lines(job, row, widths, titles, width)
     shown = _cut(lines, height - 2) if height is not None else lines
     return Group(*shown, *_notes(fleet))
+
+
+def _nothing(fleet: Fleet) -> str:
+    if fleet.namespace is None:
+        return "No StreamJobs in the cluster."
+    return f"No StreamJobs in {fleet.namespace}; -A shows those of all namespaces."
 
 
 def data(fleet: Fleet) -> Json:

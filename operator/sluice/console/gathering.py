@@ -45,8 +45,9 @@ class Reader:
         try:
             answer = self.prometheus(namespace).history(trends.load_question(namespace), slices)
         except MetricsUnavailable as error:
-            return Fleet(jobs=jobs, now=now, lack=str(error))
-        return Fleet(jobs=jobs, now=now, loads=trends.trends_by_job(answer, slices))
+            return Fleet(jobs=jobs, now=now, namespace=namespace, lack=str(error))
+        loads = trends.trends_by_job(answer, slices)
+        return Fleet(jobs=jobs, now=now, namespace=namespace, loads=loads)
 
     def decision(self, name: str, id: str | None) -> tuple[Job, Kept]:
         """A job and one of its decisions, by default the newest. Raises Trouble if there is none."""

@@ -25,6 +25,8 @@ class Installation:
     namespaces: tuple[str, ...] = ()
     """What it looks after; empty means the whole cluster."""
     watches_nodes: bool = False
+    makes_namespaces: bool = False
+    """Whether copies of jobs have namespaces of their own."""
     prometheus: str | None = None
 
     @property
@@ -49,6 +51,7 @@ def installation(deployment: Mapping[str, Any]) -> Installation:
     container = next(one for one in pod["containers"] if one["name"] == "operator")
     environment = {one["name"]: one.get("value") for one in container.get("env", ())}
     watched = environment.get("SLUICE_OPERATOR_NAMESPACES") or ""
+    makes = environment.get("SLUICE_OPERATOR_MAKE_NAMESPACES") != "false"
     return Installation(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -59,5 +62,6 @@ def installation(deployment: Mapping[str, Any]) -> Installation:
         replicas=deployment["spec"].get("replicas", 1),
         namespaces=tuple(name for name in watched.split(",") if name),
         watches_nodes=environment.get("SLUICE_OPERATOR_WATCH_NODES") == "true",
+        makes_namespaces=makes and not watched,
         prometheus=environment.get("SLUICE_OPERATOR_PROMETHEUS_URL") or None,
     )

@@ -57,6 +57,7 @@ class DriverThere(StrEnum):
     STOPPING = "Stopping"
     REMOVED = "Removed"
     NODE_LOST = "NodeLost"
+    POD_HELD = "PodHeld"
 
 
 TASKS_WAIT = "TasksWait"

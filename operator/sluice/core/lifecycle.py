@@ -149,21 +149,22 @@ def _with_loss(record: Record, now: datetime) -> Record:
 
 
 def _leaving(job: StreamJob, record: Record, driver: DriverPod, now: datetime) -> Verdict:
-    """Wait until the pod is gone; from a node that is lost it only goes by force."""
+    """Wait until the pod is gone; from a node that is lost, or does not let go of a volume, it only goes by force."""
     wait = Verdict(step=WAIT, record=record, phase=Phase.STOPPING)
-    if driver.gone_by is None or driver.is_proven_dead:
+    overdue = driver.overdue_from
+    if overdue is None:
         return wait
-    overdue = driver.gone_by + LOST_AFTER
     if now < overdue:
         return replace(wait, step=Wait(until=overdue))
-    # Until then its agent may not even have noticed that it cannot renew the Lease.
-    fenced = overdue + job.checkpoint.lease
+    # Until then the agent of one that may live may not even have noticed that it cannot renew the Lease.
+    fenced = overdue if driver.is_proven_dead else overdue + job.checkpoint.lease
     if not job.restart.fences_lost_nodes or driver.owner_uid != job.uid:
         return wait
     if now < fenced:
         return replace(wait, step=Wait(until=fenced))
-    record = replace(record, stopping=f"its node {driver.node} is lost")
-    record = failures.away(record, Cause.NODE_LOSS, driver.gone_by, now)
+    if not driver.is_proven_dead:
+        record = replace(record, stopping=f"its node {driver.node} is lost")
+        record = failures.away(record, Cause.NODE_LOSS, overdue - LOST_AFTER, now)
     step = StopDriver(uid=driver.uid, by_force=True)
     return Verdict(step=step, record=record, phase=Phase.STOPPING)
 

@@ -20,6 +20,9 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 LOST_AFTER = timedelta(seconds=30)
 """A pod that is not gone so long after its grace period has no kubelet that would end it."""
 
+HELD_AFTER = timedelta(minutes=5)
+"""One of which a kubelet knows has to let go of its volumes first: after that time something is in the way."""
+
 LOST_IN_A_ROW = timedelta(minutes=30)
 """Executors that end so long after each other have reasons of their own."""
 
@@ -90,11 +93,16 @@ class DriverPod:
         """Whether the kubelet has told how the process ended. A pod that failed without was lost with its node."""
         return self.ended is not None and self.ended.exit_code >= 0
 
+    @property
+    def overdue_from(self) -> datetime | None:
+        """From when on something keeps its pod from going: its node is lost, or what it mounts does not let go."""
+        if self.gone_by is None:
+            return None
+        return self.gone_by + (HELD_AFTER if self.is_proven_dead else LOST_AFTER)
+
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it should have ended long ago, and no kubelet tells that it has: its node is lost."""
-        if self.gone_by is None or self.is_proven_dead:
-            return False
-        return now - self.gone_by >= LOST_AFTER
+        """Whether its pod should have gone long ago."""
+        return self.overdue_from is not None and now >= self.overdue_from
 
     @property
     def is_over(self) -> bool:

@@ -145,10 +145,11 @@ def _driver(job: StreamJob, verdict: Verdict, seen: Observed, now: datetime) -> 
     kind, driver, record = Condition.DRIVER_RUNNING, seen.driver, verdict.record
     if verdict.phase is Phase.SUSPENDED:
         return fails(kind, "Suspended", "spec.suspend is true; the checkpoint is kept.")
+    if driver is not None and driver.is_overdue(now):
+        reason = DriverThere.POD_HELD if driver.is_proven_dead else DriverThere.NODE_LOST
+        return fails(kind, reason, _told_of_overdue(job, driver))
     if driver is None or driver.is_over:
         return _no_driver(job, verdict, now)
-    if driver.is_overdue(now):
-        return fails(kind, DriverThere.NODE_LOST, _told_of_lost_node(job, driver))
     if record.stopping or driver.owner_uid != job.uid:
         return fails(kind, DriverThere.STOPPING, _told_of_stop(job, record, driver))
     if driver.deleting:
@@ -182,18 +183,27 @@ def _told_of_removal(driver: DriverPod) -> str:
     return f"The pod {driver.name} ends, and not because of the operator: {why.rstrip('.')}."
 
 
-def _told_of_lost_node(job: StreamJob, driver: DriverPod) -> str:
-    told = f"The driver should have ended by {driver.gone_by:%H:%M:%S} UTC, and its node {driver.node} says nothing."
-    advice = (
-        f"{told} Bring the node back; or, if it is off for good, delete the pod by force: kubectl delete pod "
-        f"{driver.name} -n {job.key.namespace} --force"
+def _told_of_overdue(job: StreamJob, driver: DriverPod) -> str:
+    by = f"by {driver.gone_by:%H:%M:%S} UTC"
+    force = (
+        f"delete the pod by force: kubectl delete pod {driver.name} -n {job.key.namespace} --force"
     )
+    if driver.is_proven_dead:
+        told = (
+            f"The driver has ended, and its pod should have gone {by}: a volume that cannot be unmounted, a further "
+            f"container or the node {driver.node} holds it."
+        )
+        advice, given_up = f"Mend that; or {force}", "It is removed by force."
+    else:
+        told = f"The driver should have ended {by}, and its node {driver.node} says nothing."
+        advice = f"Bring the node back; or, if it is off for good, {force}"
+        given_up = "It is given up when its Lease must have run out."
     if driver.owner_uid != job.uid:
         # That of a former job of this name is only ever removed by a person.
-        return f"{advice}."
+        return f"{told} {advice}."
     if job.restart.fences_lost_nodes:
-        return f"{told} It is given up when its Lease must have run out."
-    return f"{advice}; or set spec.restart.lostNode to Fence."
+        return f"{told} {given_up}"
+    return f"{told} {advice}; or set spec.restart.lostNode to Fence."
 
 
 def _not_started(job: StreamJob, driver: DriverPod) -> Claim:

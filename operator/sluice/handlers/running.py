@@ -55,6 +55,7 @@ async def run_operator(settings: Settings, credentials: Credentials, *, fresh_ke
             scope=Scope(
                 namespaces=namespaces,
                 nodes=settings.watch_nodes,
+                makes_namespaces=settings.make_namespaces,
                 home=settings.home,
                 identity=settings.identity,
             ),

@@ -101,4 +101,5 @@ def _progress(console: Console) -> Iterator[Progress]:
 
 def all_processors() -> int:
     """How many processes can work at once."""
-    return len(os.sched_getaffinity(0))
+    # macOS does not tell which processors a process may use.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

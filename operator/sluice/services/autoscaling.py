@@ -64,6 +64,9 @@ _PAST = ((LONGEST, FINE, COARSE, "5m"), (FINE, 0.0, MINUTE, "2m"))
 time that each is the mean of. A server gives 11,000 samples at once: two weeks of minutes would be more.
 """
 
+_LONGEST_MEAN = timedelta(minutes=5)
+"""After that time no mean has anything of what was before the job."""
+
 
 class Autoscaler:
     """The newest decision of each job that is scaled; `told` is called when there is another one."""
@@ -237,7 +240,7 @@ class Autoscaler:
         for away in record.recoveries.past:
             # What was learned may be older: whoever led before may not have come to write it down.
             courses.know_absence(watcher, away.cause, away.began.timestamp())
-        watcher.history = await self._history(job.key, now)
+        watcher.history = await self._history(job, now)
         return Course(
             uid=job.uid,
             watcher=watcher,
@@ -259,17 +262,21 @@ class Autoscaler:
                 log.warning("%s", error)
         return Watcher(terms=terms, executors=executors, disturbed_at=now.timestamp())
 
-    async def _history(self, key: JobKey, now: datetime) -> History:
-        """The load as the metrics' server remembers it."""
+    async def _history(self, job: StreamJob, now: datetime) -> History:
+        """The load as the metrics' server remembers it, without that of a job which had the name before."""
         if self._metrics is None:
             return History()
         known = History()
         try:
             for begin, end, step, width in _PAST:
+                since, until = now - timedelta(seconds=begin), now - timedelta(seconds=end)
+                since = max(since, job.created + _LONGEST_MEAN)
+                if since >= until:
+                    continue
                 series = await self._metrics.history(
-                    _ARRIVALS.format(namespace=key.namespace, job=key.name, width=width),
-                    now - timedelta(seconds=begin),
-                    now - timedelta(seconds=end),
+                    _ARRIVALS.format(namespace=job.key.namespace, job=job.key.name, width=width),
+                    since,
+                    until,
                     timedelta(seconds=step),
                 )
                 for at, rate in chain.from_iterable(one.samples for one in series[:1]):

@@ -11,7 +11,7 @@ from sluice.core.application import JobKey, StreamJob
 from sluice.core.profiling.places import is_copys
 from sluice.core.profiling.records import Copy, Problem, Profile, Reason
 from sluice.errors import InvalidSpec, NameTaken, NotFound, NotYetGone
-from sluice.manifests.profiling import copying, guards
+from sluice.manifests.profiling import consent, copying, guards
 from sluice.manifests.profiling.guards import Surroundings
 from sluice.manifests.profiling.labelling import PROFILE_LABEL, profile_uid
 from sluice.ports import CLAIMS, CONFIG_MAPS, NAMESPACES, STREAM_JOBS, Cluster, Json, Resource
@@ -24,18 +24,26 @@ class Copies:
     """What was made for copies and is still there, as far as is known: by namespace, the profile's uid."""
 
     def __init__(
-        self, cluster: Cluster, around: Surroundings, *, namespaces: Sequence[str] = ()
+        self,
+        cluster: Cluster,
+        around: Surroundings,
+        *,
+        namespaces: Sequence[str] = (),
+        makes: bool = True,
     ) -> None:
-        """`namespaces` are those that the operator looks after; none means all, and that it may make some."""
+        """`namespaces` are those that the operator looks after; none means all, and that it may make some if it `makes`
+        any.
+        """
         self._cluster = cluster
         self._around = around
+        self._makes = makes
         self._namespaces = tuple(namespaces)
         self._places: dict[str, str] = {}
 
     @property
     def may_make_namespaces(self) -> bool:
-        """Whether the operator has rights in all of the cluster."""
-        return not self._namespaces
+        """Whether the operator has rights in all of the cluster, and is to."""
+        return self._makes and not self._namespaces
 
     def is_there(self, copy: Copy, uid: str) -> bool:
         """Whether something of the profile of that uid is in the copy's namespace."""
@@ -43,14 +51,14 @@ class Copies:
 
     def obstacle(self, job: StreamJob, namespaces: Sequence[str]) -> Problem | None:
         """Why no copy of this job can be made in these namespaces, or in ones that are made for it."""
-        if self._namespaces:
-            others = [one for one in namespaces if one not in self._namespaces]
-            if others or not namespaces:
-                told = (
-                    f"the operator looks after {', '.join(self._namespaces)} only and makes no namespaces; "
-                    "list some of these in spec.namespaces"
-                )
-                return Problem(Reason.REFUSED, told)
+        others = [one for one in namespaces if self._namespaces and one not in self._namespaces]
+        if others or not (namespaces or self.may_make_namespaces):
+            only = (
+                f"looks after {', '.join(self._namespaces)} only and " if self._namespaces else ""
+            )
+            some = "some of these" if self._namespaces else "namespaces that are there"
+            told = f"the operator {only}makes no namespaces; list {some} in spec.namespaces"
+            return Problem(Reason.REFUSED, told)
         return copying.obstacle(job, namespaces)
 
     async def make(
@@ -64,6 +72,11 @@ class Copies:
                 for guard in guards.guards(profile, copy, job, self._around):
                     await self._have(guard)
                 await self._bring_config_maps(profile, copy, job)
+            else:
+                theirs = await self._cluster.get(NAMESPACES, "", copy.namespace)
+                refused = consent.refusal(theirs, job.key.namespace)
+                if refused is not None:
+                    return refused
             await self._have(guards.claim(profile, copy, job, await self._claim_of(job)))
             body = copying.copy_job(profile, copy, job, self._around, most_rows=most_rows)
             await self._have(body)

@@ -69,6 +69,7 @@ class Course:
     """A job's watcher, what it saw last, its forecaster, its notebook and its newest decision.
 
     `absences` are the beginnings of the recoveries that are known; no clock that was set back hides a later one.
+    `present` is the one that was under way at the last look.
     `predicted_recovery` is what was likely when a driver was last lost, in seconds. `taught` are the uids of the
     profiles whose points are among what was learned, the newest last. `key` is that of the program that was learned of.
     `share` is the CPU that the executors of the present driver were given while they ran, if they were.
@@ -81,6 +82,7 @@ class Course:
     sight: Sight | None = None
     report: AgentReport | None = None
     absences: frozenset[datetime] = frozenset()
+    present: Recovery | None = None
     decided: Decided | None = None
     foreseen: Foreseen = field(default_factory=Foreseen)
     predicted_recovery: float | None = None
@@ -129,6 +131,9 @@ class Course:
             self.watcher.set_back(at)
         self._know_slots(slots, report)
         self._know_pause(job)
+        if _is_another_driver(before, self.sight) and not self.watcher.recovering:
+            # Nobody lost it, as after a suspension: what has waited meanwhile is worked off all the same.
+            self.watcher.interrupted(at)
         self._notice_lost_executors(before, at)
         self.watcher.saw(self.sight.scrape, at)
 
@@ -155,6 +160,9 @@ class Course:
             if share is not None:
                 # With other CPU, what did harm before says nothing.
                 self.watcher.reconfigured(now)
+        before, self.present = self.present, record.recoveries.present
+        if before is not None and not _goes_on_alone(before, record.recoveries):
+            self.watcher.interrupted(now)
         known, recoveries = self.absences, _all(record.recoveries)
         self.absences = beginnings(recoveries)
         for away in recoveries:
@@ -269,6 +277,26 @@ def _told_key(key: Key | None) -> Mapping[str, Any] | None:
     if key is None:
         return None
     return {"image": key.image, "configuration": key.configuration, "digest": key.digest}
+
+
+def _goes_on_alone(before: Recovery, now: Recoveries) -> bool:
+    """Whether a recovery is over, or goes on with the driver that it was to end with.
+
+    One in which a further driver was lost tells of the program, or of whoever mended it; so does one for which nobody
+    waits any more.
+    """
+    if before.committed is not None or before.began in beginnings(now.past):
+        return True
+    present = now.present
+    return (
+        present is not None
+        and present.began == before.began
+        and present.incarnation <= before.incarnation
+    )
+
+
+def _is_another_driver(before: Sight | None, now: Sight) -> bool:
+    return before is not None and before.incarnation != now.incarnation
 
 
 def beginnings(recoveries: Sequence[Recovery]) -> frozenset[datetime]:

@@ -64,11 +64,12 @@ Listed = Callable[[Resource, Json], object]
 class Scope:
     """Where the operator acts: in these namespaces, or everywhere if none is named.
 
-    With `nodes` it leaves those that are to be emptied.
+    With `nodes` it leaves those that are to be emptied; with `makes_namespaces` copies of jobs have some of their own.
     """
 
     namespaces: tuple[str, ...] = ()
     nodes: bool = True
+    makes_namespaces: bool = True
     home: str = "default"
     identity: str = "sluice"
 
@@ -138,7 +139,12 @@ class Operator:
             told=self._queue.add,
             asks=scope.nodes,
         )
-        copies = Copies(ours, Surroundings(operator=scope.home), namespaces=scope.namespaces)
+        copies = Copies(
+            ours,
+            Surroundings(operator=scope.home),
+            namespaces=scope.namespaces,
+            makes=scope.makes_namespaces,
+        )
         self._views = CopyViews(
             fleet=self.fleet,
             poller=self._poller,

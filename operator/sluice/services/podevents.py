@@ -3,7 +3,8 @@ its container, and the node that the cluster's autoscaler adds for it.
 """
 
 import logging
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sluice.core.application import JobKey
 from sluice.core.observations import DriverPod, WaitingExecutor
@@ -17,8 +18,18 @@ log = logging.getLogger(__name__)
 SOON = timedelta(seconds=5)
 """A pod has a node, and its container is made, within that time, if nothing hinders."""
 
-AGAIN = 10.0
-"""Seconds after which Events are read again: the pod itself does not change."""
+AGAIN = timedelta(seconds=10)
+"""Events are read again after that time: a job is looked at more often, with each answer of its agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    """What the Events of a pod told, and until when that is good enough."""
+
+    uid: str
+    until: datetime
+    warning: tuple[str, str] | None
+    node: str
 
 
 class PodEvents:
@@ -28,28 +39,40 @@ class PodEvents:
         self._cluster = cluster
         self._fleet = fleet
         self._clock = clock
+        self._heard: dict[JobKey, _Heard] = {}
 
     async def hear(self, key: JobKey) -> float | None:
         """Tell the fleet what hinders or helps a pod; the seconds after which to ask again, if one does not start.
 
         Of several executors one is asked about: they are of one template.
         """
-        pod = self._not_started(key)
+        pod, now = self._not_started(key), self._clock.now()
         if pod is None:
+            self._heard.pop(key, None)
             return None
-        age = self._clock.now() - pod.created
+        age = now - pod.created
         if age < SOON:
             return (SOON - age).total_seconds()
-        try:
-            events = await self._events(key, pod.uid)
-        except (NotAllowed, ClusterUnavailable) as error:
-            log.info("cannot read why %s does not start: %s", pod.name, error)
-            return AGAIN
+        heard = self._heard.get(key)
+        if heard is None or heard.uid != pod.uid or now >= heard.until:
+            try:
+                events = await self._events(key, pod.uid)
+            except (NotAllowed, ClusterUnavailable) as error:
+                log.info("cannot read why %s does not start: %s", pod.name, error)
+                return AGAIN.total_seconds()
+            heard = _Heard(
+                uid=pod.uid,
+                until=now + AGAIN,
+                warning=reading.newest_warning(events),
+                node=reading.ordered_node(events),
+            )
+            self._heard[key] = heard
+        # What a watch tells of the pod meanwhile does not have it.
         if pod.is_being_made:
-            self._fleet.hinder(key, pod.uid, reading.newest_warning(events))
+            self._fleet.hinder(key, pod.uid, heard.warning)
         else:
-            self._fleet.order_node(key, pod.uid, reading.ordered_node(events))
-        return AGAIN
+            self._fleet.order_node(key, pod.uid, heard.node)
+        return (heard.until - now).total_seconds()
 
     def _not_started(self, key: JobKey) -> DriverPod | WaitingExecutor | None:
         driver = self._fleet.driver(key)

@@ -202,9 +202,13 @@ def test_a_driver_on_a_lost_node_is_given_up_when_its_lease_must_have_run_out() 
     assert after.step == StartDriver(incarnation=2, inherits=False), "its end is not proven"
 
 
-def test_a_driver_that_is_known_to_have_ended_is_never_forced() -> None:
-    dead = replace(LOST, ended=ended())
-    assert look(FENCING, RAN, Observed(driver=dead), after=86_400).step == Wait()
+def test_a_driver_that_is_known_to_have_ended_has_time_to_let_go_of_its_volumes() -> None:
+    seen = Observed(driver=replace(LOST, ended=ended()))
+    assert look(FENCING, RAN, seen, after=299).step == Wait(until=NOW + timedelta(seconds=300))
+    late = look(FENCING, RAN, seen, after=300)
+    assert late.step == StopDriver(uid="pod-1", by_force=True)
+    assert late.record.recoveries.present is None, "no node was lost"
+    assert look(job(), RAN, seen, after=86_400).step == Wait(), "nobody has allowed force"
 
 
 def test_a_failed_driver_is_recorded_before_its_pod_is_removed() -> None:

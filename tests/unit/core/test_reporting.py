@@ -722,6 +722,21 @@ def test_a_driver_that_is_removed_is_news_but_not_if_the_operator_has_asked() ->
     assert reasons(news(asked, after(asked))) == []
 
 
+def test_a_dead_driver_whose_pod_does_not_go_is_told_with_what_to_do() -> None:
+    dead = driver(JOB, deleting=True, gone_by=NOW - timedelta(minutes=6), node="node-7")
+    dead = replace(dead, ended=Termination(exit_code=143, at=NOW))
+    told = claims(Observed(driver=dead))[Condition.DRIVER_RUNNING]
+    assert (told.status, told.reason) == (Status.FALSE, "PodHeld")
+    for part in ("a volume", "node-7", "kubectl delete pod clicks-driver -n shop --force"):
+        assert part in told.message
+    told = claims(Observed(driver=dead), of=job(restart={"lostNode": "Fence"}))[
+        Condition.DRIVER_RUNNING
+    ]
+    assert told.message.endswith("It is removed by force.")
+    soon = replace(dead, gone_by=NOW - timedelta(minutes=4))
+    assert claims(Observed(driver=soon))[Condition.DRIVER_RUNNING].reason != "PodHeld"
+
+
 def test_a_driver_on_a_lost_node_is_told_with_what_to_do() -> None:
     lost = driver(JOB, deleting=True, gone_by=NOW - timedelta(minutes=1), node="node-7")
     told = claims(Observed(driver=lost))[Condition.DRIVER_RUNNING]

@@ -324,12 +324,27 @@ async def test_the_load_of_the_past_comes_from_the_metrics_server() -> None:
         quiet = Case(here, Stream(arriving=500))
         past = tuple((NOW - timedelta(minutes=60 - minute), 500.0) for minute in range(60))
         quiet.metrics.answers["sluice_query_arrived_rows_total"] = [Labelled({}, past)]
-        await quiet.starts()
+        await quiet.starts(created=NOW - timedelta(days=1))
         await quiet.lives(60)
         course = here.autoscaler.course(next(iter(here.fleet)))
         assert course is not None
         known = list(course.watcher.history.since(0))
         assert known[:60] == [(at.timestamp(), rate) for at, rate in past]
+
+
+@in_virtual_time
+async def test_the_load_of_a_job_that_had_the_name_before_is_not_this_ones() -> None:
+    async with world(metrics=Scraping) as here:
+        anew = Case(here, Stream(arriving=500))
+        past = tuple((NOW - timedelta(minutes=60 - minute), 500.0) for minute in range(60))
+        anew.metrics.answers["sluice_query_arrived_rows_total"] = [Labelled({}, past)]
+        created = NOW - timedelta(minutes=20)
+        await anew.starts(created=created)
+        await anew.lives(60)
+        course = here.autoscaler.course(next(iter(here.fleet)))
+        assert course is not None
+        first, _ = next(iter(course.watcher.history.since(0)))
+        assert first == (created + timedelta(minutes=5)).timestamp()
 
 
 @in_virtual_time
@@ -347,7 +362,7 @@ async def test_what_happens_each_day_is_foreseen_by_an_operator_that_has_just_be
         opening.metrics.answers["sluice_query_arrived_rows_total"] = [
             Labelled({}, tuple(zip(past, loads, strict=True)))
         ]
-        await opening.starts()
+        await opening.starts(created=NOW - timedelta(days=30))
         await opening.lives(600)
         assert max(here.agents.targets) >= 4
 

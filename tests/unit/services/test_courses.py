@@ -17,6 +17,7 @@ from sluice.core.learning.batches import BatchReport
 from sluice.core.learning.effects import Effects
 from sluice.core.learning.remembering import recalled
 from sluice.core.modelling.capacity import CapacityModel
+from sluice.core.modelling.downtime import Cause as Learned
 from sluice.core.modelling.fetching import Fetching
 from sluice.core.modelling.rescaling import Path
 from sluice.core.modelling.shapes import Slots
@@ -453,3 +454,46 @@ def test_what_was_likely_of_a_recovery_is_kept_from_the_moment_of_the_loss(
     seen.has_decided(replace(decided(2, 2, minutes=6), likely_recovery=99.0), NOTHING)
     seen.follow(job(), replace(Record(), recoveries=recoveries), lost.timestamp() + 60)
     assert seen.predicted_recovery == expected
+
+
+def lost_for(minutes: int, *, losses: int = 1, suspended: bool = False) -> Course:
+    """A driver is lost, and so many of its successors before the last one commits a batch after so long."""
+    seen, end = course(), NOW + timedelta(minutes=minutes)
+    seen.hear(job(), report(at=NOW))
+    known = Recoveries()
+    for incarnation in range(2, 2 + losses):
+        known = known.begun(Cause.DRIVER_LOSS, incarnation, NOW, NOW)
+        seen.follow(job(), replace(Record(), recoveries=known), NOW.timestamp() + incarnation)
+    if suspended:
+        seen.follow(job(), replace(Record(), recoveries=known.dropped()), NOW.timestamp() + 9)
+    at = end.timestamp()
+    warm = BatchReport(start=at + 20, seconds=1.0, rows=10, executors=1)
+    for batch in (replace(warm, start=at, cold=True), warm):
+        moment = end + timedelta(seconds=batch.start - at + 5)
+        told = report(query(batches=(batch,)), at=moment, incarnation=1 + losses)
+        seen.hear(job(), told)
+    return seen
+
+
+def losses_known(seen: Course) -> tuple[float, ...]:
+    causes = seen.watcher.experience.models.downtimes.causes
+    return causes[Learned.DRIVER_LOSS].observed
+
+
+def test_how_long_a_lost_driver_was_away_is_learned() -> None:
+    assert losses_known(lost_for(2)) == pytest.approx((120.0,))
+
+
+def test_a_crash_loop_or_a_suspension_is_no_downtime_of_a_lost_driver() -> None:
+    """Two such times of hours would ask for many executors, to recover sooner from what never takes so long."""
+    assert losses_known(lost_for(180, losses=3)) == ()
+    assert losses_known(lost_for(180, suspended=True)) == ()
+
+
+def test_after_a_driver_that_nobody_lost_latencies_are_not_those_of_a_calm_job() -> None:
+    seen, resumed = course(), NOW + timedelta(hours=9)
+    seen.watcher.disturbed_at = 0.0
+    seen.hear(job(), report(at=NOW))
+    seen.hear(job(), report(at=resumed, incarnation=2))
+    assert seen.watcher.disturbed_at == resumed.timestamp()
+    assert seen.watcher.recovering

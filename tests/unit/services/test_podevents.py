@@ -82,14 +82,31 @@ async def test_what_has_passed_is_told_no_more() -> None:
     async with world() as here:
         await waiting(here)
         happens(here, event("FailedMount", "failed to sync configmap cache: timed out"))
+        await asyncio.sleep(10)
         await here.look()
         assert driver_running(here)[0] == "FailedMount"
         happens(here, event("Pulling", kind="Normal", at=NOW + timedelta(seconds=20)))
+        await asyncio.sleep(10)
         await here.look()
         assert driver_running(here)[0] == "Pending"
         here.runs()
         assert await here.look() != 10
         assert driver_running(here)[0] != "Pending"
+
+
+@in_virtual_time
+async def test_events_are_asked_for_every_ten_seconds_however_often_a_job_is_looked_at() -> None:
+    """It is with each answer of its agent, and each change of a pod, of which it may have hundreds."""
+    async with world() as here:
+        pause = await waiting(here)
+        happens(here, event("FailedMount", NOT_FOUND))
+        await asyncio.sleep(pause)
+        await here.look()
+        here.cluster.refuse("list", EVENTS, AssertionError("nobody should ask"))
+        await asyncio.sleep(4)
+        here.drive(pods.being_made)
+        assert await here.look() == 6
+        assert driver_running(here)[0] == "FailedMount", "a watch of the pod does not tell it"
 
 
 @in_virtual_time
@@ -360,6 +377,7 @@ async def test_a_job_that_is_made_again_while_events_are_read_has_nothing_of_the
             here.fleet.see_job(cluster.put(STREAM_JOBS, resource(uid="another")))
 
         await waiting(here)
+        await asyncio.sleep(10)
         cluster.meanwhile = made_again
         await here.reconciler.reconcile(CLICKS)
         assert cluster.status()["incarnation"] == 0

@@ -15,6 +15,7 @@ from sluice.core.observations import AgentReport, Processing
 from sluice.core.profiling.keys import key_of
 from sluice.core.profiling.records import Start
 from sluice.errors import ClusterUnavailable, InvalidSpec, NotAllowed, NotFound, Problem
+from sluice.manifests.profiling.consent import COPIES_FROM
 from sluice.ports import (
     CLAIMS,
     CONFIG_MAPS,
@@ -280,7 +281,7 @@ async def test_a_job_without_a_source_that_can_be_read_again_is_not_copied() -> 
 async def test_a_profile_of_no_job_says_so() -> None:
     async with place() as here:
         here.profiled(job="views")
-        await here.lives(5)
+        await here.lives(40)
         assert here.complete()["reason"] == "JobNotFound"
         assert "'views'" in here.complete()["message"]
 
@@ -562,6 +563,57 @@ async def test_an_operator_of_some_namespaces_uses_those_that_are_listed_for_it(
         assert here.copies == {}
         assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "lab") is None
         assert not any(call.plural == "namespaces" for call in here.cluster.calls)
+
+
+@in_virtual_time
+async def test_an_operator_that_is_to_make_no_namespaces_says_so_and_uses_those_that_are_listed() -> (
+    None
+):
+    here = Place()
+    here.cluster.put(STREAM_JOBS, resource(sources=SOURCES))
+    async with working(here.operator(makes=False)):
+        here.profiled(executors=[1])
+        await here.lives(5)
+        assert here.complete()["reason"] == "Refused"
+        assert "makes no namespaces; list namespaces that are there" in here.complete()["message"]
+        here.cluster.remove(STREAM_PROFILES, "shop", "clicks-1")
+        here.profiled(executors=[1], namespaces=["lab"])
+        await here.lives(300)
+        assert here.status()["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "told"),
+    [
+        ({}, "open to copies from nowhere"),
+        ({COPIES_FROM: "bank,shops"}, f"{COPIES_FROM}=bank,shops,shop"),
+    ],
+)
+@in_virtual_time
+async def test_nothing_is_made_in_a_namespace_whose_owner_has_not_said_so(
+    annotations: Json, told: str
+) -> None:
+    """Else whoever may profile a job of his own could run it where he has no rights, with the Secrets there."""
+    async with place() as here:
+        vault = {"name": "vault", "annotations": annotations}
+        here.cluster.put(NAMESPACES, {"metadata": vault})
+        here.profiled(executors=[1], namespaces=["vault"])
+        await here.lives(60)
+        assert here.complete()["reason"] == "Refused"
+        assert told in here.complete()["message"]
+        assert here.cluster.stored(CLAIMS, "clicks-x1-profile", "vault") is None
+        assert here.copies == {}
+
+
+@in_virtual_time
+async def test_a_namespace_may_be_open_to_copies_from_all() -> None:
+    async with place() as here:
+        here.cluster.put(
+            NAMESPACES, {"metadata": {"name": "pool", "annotations": {COPIES_FROM: "*"}}}
+        )
+        here.profiled(executors=[1], namespaces=["pool"])
+        await here.lives(300)
+        assert here.status()["phase"] == "Succeeded"
 
 
 @in_virtual_time

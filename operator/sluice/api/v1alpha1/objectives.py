@@ -210,7 +210,7 @@ class Scaling(Model):
         "twres",
         "daedalus",
     ] = Field("sluice", description="The rule that decides.")
-    interval: Duration = Field("60s", description="Time between two decisions.")
+    interval: Duration = Field("60s", description="Time between two decisions: 5s or longer.")
     horizon: Duration = Field(
         "15m",
         description="How far ahead the load is forecast: 1m, which is a step of it, or longer.",
@@ -227,7 +227,7 @@ class Scaling(Model):
         default=[], max_length=32, description="Known events that change the load, such as a sale."
     )
 
-    rules = (positive_duration("interval"), least_duration("horizon", "1m"))
+    rules = (least_duration("interval", "5s"), least_duration("horizon", "1m"))
 
 
 class Alternate(Model):

@@ -50,7 +50,8 @@ Directory = Annotated[
 StoreUri = Annotated[
     str,
     *text_of_form(
-        r"^(s3a|gs|abfss|hdfs|wasbs|oss|file)://[^\s]+$",
+        # Without a bucket, all of a store would be one job's.
+        r"^((s3a|gs|abfss|wasbs|oss)://[^/\s]|(hdfs|file)://[^\s]*[^/\s])[^\s]*$",
         "not a place in a shared store; write for example s3a://bucket/directory, or with one of "
         "gs, abfss, hdfs, wasbs, oss, file",
         limit=1024,

@@ -40,7 +40,7 @@ def _operator_checks(cluster: Cluster, one: Installation) -> Iterator[Check]:
         yield rights.operator_check(one, namespace, missing, len(rights.WHERE_JOBS_ARE))
     missing = missing_rights(cluster, rights.AT_HOME, one.namespace, user)
     yield rights.operator_check(one, one.namespace, missing, len(rights.AT_HOME))
-    if not one.namespaces:
+    if one.makes_namespaces:
         missing = missing_rights(cluster, rights.OF_COPIES, None, user)
         yield rights.operator_check(one, None, missing, len(rights.OF_COPIES))
     if one.watches_nodes:

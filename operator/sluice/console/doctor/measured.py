@@ -1,5 +1,6 @@
 """Does Prometheus know what it should: our rules, the operators, each driver that runs, agents of this version?"""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,12 @@ AGENTS = "sluice_agent_info"
 LEADERS = "sluice_operator_leader"
 
 _MOST_TOLD = 3
+
+_ONCE = (
+    "Their numbers count as often: let Prometheus follow either podMonitor.enabled or the annotation "
+    'prometheus.io/scrape, which spec.application.driver.template may set to "false"; of several replicas of '
+    "Prometheus, ask one"
+)
 
 
 def rules_check(rules: Sequence[Mapping[str, Any]]) -> Check:
@@ -52,10 +59,12 @@ def drivers_check(
     missing = [key for key in running if key not in _known(agents)]
     if not running:
         return unknown("Drivers scraped", "no driver runs")
+    twice = _told_twice(agents)
+    if twice:
+        return bad("Drivers scraped", _several(twice, len(running), "are scraped twice"), _ONCE)
     if not missing:
         return fine("Drivers scraped", f"all {len(running)} that run")
-    named = ", ".join("/".join(key) for key in missing[:_MOST_TOLD])
-    told = f"{len(missing)} of {len(running)} are not: {named}{_why(missing[0], targets)}"
+    told = _several(missing, len(running), "are not") + _why(missing[0], targets)
     remedy = (
         f"Set podMonitor.enabled in the chart, or scrape port {names.AGENT_PORT} of pods with "
         f"{names.ROLE_LABEL}={names.DRIVER}, honouring their labels; may Prometheus connect there?"
@@ -75,12 +84,25 @@ def agents_check(agents: Sequence[Labelled], version: str) -> Check:
     if not others:
         return fine("Agents", f"all {len(agents)} are {version}, as the operator")
     told = f"{len(others)} are not {version}: {', '.join(others[:_MOST_TOLD])}"
-    remedy = "They change with the next start of each driver: kubectl delete pod JOB-driver"
+    remedy = (
+        "They change with the next start of each driver: kubectl sluice restart JOB -n NAMESPACE"
+    )
     return odd("Agents", told, remedy)
 
 
 def _runs(job: Job) -> bool:
     return any(one.type == Condition.DRIVER_RUNNING and one.is_true for one in job.conditions)
+
+
+def _told_twice(agents: Sequence[Labelled]) -> list[Key]:
+    """Jobs of which one driver is several series: numbers that are added up over queries count it as often."""
+    drivers = Counter((_key(one), one.labels.get("incarnation")) for one in agents)
+    return sorted({key for (key, _), count in drivers.items() if count > 1})
+
+
+def _several(keys: Sequence[Key], of: int, told: str) -> str:
+    named = ", ".join("/".join(key) for key in keys[:_MOST_TOLD])
+    return f"{len(keys)} of {of} {told}: {named}"
 
 
 def _known(agents: Sequence[Labelled]) -> set[Key]:

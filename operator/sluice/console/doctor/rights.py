@@ -63,6 +63,7 @@ WHERE_JOBS_ARE = (
     *_rights(_RBAC, "roles rolebindings", "create patch"),
     *_rights("policy", "poddisruptionbudgets", "create patch"),
     *_rights("", "persistentvolumeclaims", "get list create delete"),
+    *_rights("", "namespaces", "get"),
 )
 """What the chart grants the operator in each namespace that it looks after."""
 
@@ -77,11 +78,11 @@ OF_NODES = _rights("", "nodes", "list")
 """What it grants in the cluster to an operator that leaves nodes which are to be emptied."""
 
 OF_COPIES = (
-    *_rights("", "namespaces", "get list create delete"),
+    *_rights("", "namespaces", "list create delete"),
     *_rights("", "resourcequotas limitranges", "get create"),
     *_rights("networking.k8s.io", "networkpolicies", "get create"),
 )
-"""What it grants in the cluster to an operator of all namespaces, which makes some for copies of jobs."""
+"""What it grants in the cluster to an operator that makes namespaces for copies of jobs."""
 
 OF_PEOPLE: Mapping[str, tuple[Right, ...]] = {
     "status": (*_rights("sluice.dev", "streamjobs", "get list"), *_rights("", "events", "list")),

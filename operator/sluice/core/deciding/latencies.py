@@ -26,6 +26,9 @@ MOST_USED = 0.95
 SHORTEST = 0.1
 """Seconds that no batch is shorter than, though nothing may be known yet of what it takes without rows."""
 
+ALONE = 3
+"""Of fewer points nobody knows which is the accident."""
+
 UNEXPLAINED = 2.0
 """So many times the median is well above it; less than that may be noise (overload means twice, too)."""
 
@@ -85,10 +88,13 @@ def explained(model: LatencyModel, capacity: Capacity) -> tuple[LatencyPoint, ..
     """The latencies that load explains, from the highest utilisation to the lowest."""
     above: list[float] = []
     kept: list[LatencyPoint] = []
-    points = (*model.profiled, *model.observed)
-    for point in sorted(points, key=lambda point: -_used(point, capacity)):
+    points = sorted((*model.profiled, *model.observed), key=lambda point: -_used(point, capacity))
+    # One alone is an accident, also where nobody has seen more load.
+    first = sorted(point.seconds for point in points[:ALONE])
+    for point in points:
         insort(above, point.seconds)
-        if point.seconds <= UNEXPLAINED * above[len(above) // 2]:
+        usual = above if len(above) >= ALONE else first
+        if point.seconds <= UNEXPLAINED * usual[len(usual) // 2]:
             kept.append(point)
     return tuple(kept)
 

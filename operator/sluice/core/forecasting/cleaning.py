@@ -40,7 +40,7 @@ OUTLYING = 6.0
 """Deviations from the neighbours' median beyond which a step is an outlier; 3 would cut the noise of small jobs."""
 
 RARE, HABIT = 0.01, 3
-"""So many spikes that take more than that share of all steps are no errors of measurement."""
+"""So many spikes that take more than that share of all steps since the first are no errors of measurement."""
 
 ABSURD = 200.0
 """So many times the largest rate before it, a rate is not believed at once."""
@@ -151,7 +151,10 @@ def _without_spikes(values: Values) -> Values:
     # Where most neighbours are equal, the deviation is 0 and any small change would be an outlier.
     outlying = abs(values - middle) > OUTLYING * np.maximum(deviation, 0.05 * abs(middle))
     spikes = outlying & ~_lasting(outlying)
-    if spikes.mean() > RARE and len(list(sampling.runs(spikes))) >= HABIT:
+    # What is older than the first may have had others: it is kept as means of more steps, which blur them.
+    first = int(np.argmax(spikes))
+    is_rare = spikes[first + BRIEF :].sum() <= RARE * (len(values) - first)
+    if not is_rare and len(list(sampling.runs(spikes))) >= HABIT:
         return values
     places = np.arange(len(values))
     return np.where(spikes, np.interp(places, places[~spikes], values[~spikes]), values)

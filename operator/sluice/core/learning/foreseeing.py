@@ -4,7 +4,7 @@ The model of the load is chosen anew each half hour, as it is in production, and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sluice.core.deciding.situation import Forecast, Situation
@@ -61,6 +61,12 @@ class Forecaster:
         if self._selection is None:
             return NoData("no model has been chosen yet")
         return predict(history, horizon, self._selection, announced=known)
+
+    def put_off(self, history: History, at: float) -> "Forecaster":
+        """The same after a selection that took too long: the former one is good until the next is due."""
+        if self._selection is None:
+            return self
+        return replace(self, _selected_at=at, _selected_with=-history[0][0])
 
     def _is_due(self, history: History, at: float) -> bool:
         # One that was chosen later than now was so by a clock that was set back since.

@@ -17,6 +17,7 @@ from sluice.core.series import Measured, NoData
 
 NO_QUERY = NoData("no query has told of a batch yet")
 FIRST_LOOK = NoData("a rate needs two looks")
+UNTOLD = NoData("a query does not tell")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ def look(report: AgentReport, before: Sight | None, *, percentile: float, cores:
             at=at,
             arrival=_total([query.arrival_rate for query in report.running]),
             processing=_rate(batches, since, at),
-            lag=_total([query.backlog_rows for query in report.running]),
+            lag=_waiting(report),
             running=report.registered or 0,
             cpu=_cpu(report, before, cores),
             busy=_busy(report, since, at),
@@ -145,6 +146,12 @@ def latency(report: AgentReport, percentile: float) -> Measured:
 def _total(numbers: list[float | None]) -> Measured:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else NO_QUERY
+
+
+def _waiting(report: AgentReport) -> Measured:
+    """All that waits for the executors: where a query does not tell, nobody knows whether fewer would keep up."""
+    told = [query.backlog_rows for query in report.running]
+    return UNTOLD if None in told and any(rows is not None for rows in told) else _total(told)
 
 
 def _seconds(moment: datetime) -> float:

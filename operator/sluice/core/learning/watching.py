@@ -92,6 +92,13 @@ class Watcher:
         if cause is Cause.DRIVER_LOSS:
             self.first_batch = None
 
+    def interrupted(self, at: float) -> None:
+        """The job is away, and how long it stays so tells nothing of its failures: people have a part in it."""
+        self.experience = self.experience.without_outage()
+        self.changed_at = self.disturbed_at = at
+        self.recovering, self.idle_since, self.first_batch = True, None, None
+        self.spoiled("no driver meanwhile", at)
+
     def spoiled(self, why: str, at: float) -> None:
         """Something has happened that explains whatever is observed after it."""
         self.effects = self.effects.spoiled(why, self.terms.epoch + at)

@@ -51,6 +51,12 @@ from sluice.errors import InvalidSpec
 AGAIN = 5.0
 """Seconds between two looks at copies that run."""
 
+AWAITED = timedelta(seconds=30)
+"""A job, or what mends its spec, may be applied together with its profile, and be heard of after it."""
+
+COMING = 2.0
+"""Seconds after which it is looked for again."""
+
 WAITING = 30.0
 """Seconds between two looks at what is waited for."""
 
@@ -85,7 +91,10 @@ def next_steps(profile: Profile, run: Run, seen: Seen, now: datetime) -> Verdict
         return _verdict(run, seen)
     job = seen.job
     if not isinstance(job, StreamJob):
-        return _verdict(_failed(run, _lack(profile, job), now), seen)
+        lack = _lack(profile, job)
+        if run.began is None and now < profile.created + AWAITED:
+            return Verdict(phase=Phase.PENDING, run=replace(run, problem=lack), again=COMING)
+        return _verdict(_failed(run, lack, now), seen)
     if run.began is None:
         return _begun(profile, job, run, seen, now)
     return _verdict(_gone_on(profile, job, run, seen, now), seen)

@@ -348,6 +348,16 @@ def test_latencies_that_an_outage_left_behind_do_not_bend_the_curve() -> None:
     assert straight.at(0.5).seconds.value == pytest.approx(1.0)
 
 
+def test_one_latency_at_the_highest_load_is_an_accident_and_two_are_none() -> None:
+    usual = tuple(
+        LatencyPoint(executors=10, rate=1_600.0 * share, seconds=3.0) for share in range(1, 7)
+    )
+    stall = LatencyPoint(executors=10, rate=11_000.0, seconds=120.0)
+    assert stall not in explained(LatencyModel(observed=(*usual, stall)), CAPACITY)
+    again = replace(stall, rate=11_100.0)
+    assert {stall, again} <= {*explained(LatencyModel(observed=(*usual, stall, again)), CAPACITY)}
+
+
 def test_latencies_of_an_overload_are_explained_by_load() -> None:
     knee = tuple(
         LatencyPoint(executors=10, rate=16_000.0 * share, seconds=1.0 if share < 9 else 30.0)

@@ -93,6 +93,14 @@ def test_spikes_that_come_again_and_again_are_load() -> None:
     assert cleaned(minutes(*rare * 3, *[1000] * 9)).values.max() == 1000
 
 
+def test_bursts_of_each_hour_stay_load_however_much_is_known_of_the_weeks_before() -> None:
+    """What is older is stored as means of five minutes, in which a burst is no spike."""
+    hourly = [1000.0] * 58 + [10_000.0] * 2
+    blurred = [1000.0] * 55 + [4600.0] * 5
+    known = cleaned(minutes(*blurred * 24 * 12, *hourly * 48)).values
+    assert known[-len(hourly) * 48 :].tolist() == hourly * 48
+
+
 def test_what_lasts_is_load_and_no_spike() -> None:
     rates = [1000.0] * 30 + [5000.0] * 4 + [1000.0] * 30
     assert cleaned(minutes(*rates)).values.tolist() == rates

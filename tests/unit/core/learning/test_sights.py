@@ -164,6 +164,14 @@ def test_what_no_query_tells_is_no_zero() -> None:
     assert isinstance(scrape.latency, NoData)
 
 
+def test_what_waits_for_some_queries_is_not_all_that_waits() -> None:
+    """They share the executors: one of which nobody knows may be most of the work."""
+    told = query(backlog_rows=5.0)
+    assert isinstance(seen(at(0, told, query(name="files"))).scrape.lag, NoData)
+    ended = query(name="files", active=False)
+    assert seen(at(0, told, ended)).scrape.lag == 5.0
+
+
 @pytest.mark.parametrize("seconds", [0.0, -3.0])
 def test_a_batch_that_took_no_time_because_a_clock_was_set_back_is_none(seconds: float) -> None:
     told = at(5, query(batches=(batch(0, 2, 100), batch(2, seconds, 100))))

@@ -101,12 +101,25 @@ def test_what_a_profile_remembers_is_decided_before_a_copy_is_made() -> None:
     assert [step.copy for step in verdict.steps] == list(verdict.run.copies)
 
 
+@pytest.mark.parametrize("lack", [None, InvalidSpec([Wrong("spec.sources", "", "declare one")])])
+def test_a_job_that_is_applied_with_its_profile_may_be_heard_of_after_it(
+    lack: InvalidSpec | None,
+) -> None:
+    story = Story(executors=(2,))
+    waiting = story.look(29, job=lack)
+    assert waiting.phase is Phase.PENDING
+    assert waiting.again is not None
+    assert story.run.problem is not None
+    assert story.look().phase is Phase.PROFILING
+    assert story.run.problem is None
+
+
 def test_a_job_that_is_not_there_or_not_valid_fails_the_profile() -> None:
     missing = Story()
-    missing.look(job=None)
+    missing.look(30, job=None)
     assert failed(missing) is Reason.JOB_NOT_FOUND
     wrong = Story()
-    wrong.look(job=InvalidSpec([Wrong("spec.executors.min", 0, "use 1")]))
+    wrong.look(30, job=InvalidSpec([Wrong("spec.executors.min", 0, "use 1")]))
     assert failed(wrong) is Reason.JOB_INVALID
     assert "spec.executors.min" in str(wrong.run.problem)
 
