@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sluice.agent import exposition, metrics
 from sluice.agent.executors import Executors
-from sluice.agent.records import Failure, Look, Record, StateLayout
+from sluice.agent.records import Failure, Look, Pace, Record, StateLayout, Trigger
 from sluice.agent.retention import Kept
 from sluice.agent.settings import from_environment
 from sluice.agent.snapshot import Snapshot
@@ -45,7 +45,7 @@ def busy() -> Record:
     record = replace(record.with_progress(second), layout=StateLayout(4, "rocksdb"))
     kept = Kept({"orders-0": 120}, {"orders-0": 200})
     record = record.with_look(Look("run-1", KAFKA, BEGIN + 10, 200, kept))
-    return replace(timed(record), failures=1)
+    return replace(timed(record), failures=1, trigger=Trigger(seconds=60.0))
 
 
 def timed(record: Record) -> Record:
@@ -55,6 +55,24 @@ def timed(record: Record) -> Record:
 
 def families(text: str) -> dict[str, object]:
     return {family.name: family for family in text_string_to_metric_families(text)}
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        (busy(), ["60.0"]),
+        (replace(busy(), pace=Pace(trigger_seconds=0.0, most_rows=None)), ["0.0"]),
+        (replace(busy(), trigger=Trigger()), []),
+        (replace(busy(), active=False), []),
+    ],
+)
+def test_the_period_of_a_trigger_is_the_one_in_force_while_a_query_runs(
+    record: Record, told: list[str]
+) -> None:
+    text = exposition.render(snapshot("orders", record), BEGIN + 20)
+
+    lines = (line for line in text.splitlines() if line.startswith("sluice_query_trigger_seconds{"))
+    assert [line.rpartition(" ")[2] for line in lines] == told
 
 
 def test_prometheus_reads_every_metric_of_the_catalogue() -> None:
@@ -133,6 +151,7 @@ def test_a_query_that_was_stopped_leaves_its_counters_and_its_last_batch() -> No
         "sluice_query_arrival_rows_per_second",
         "sluice_query_backlog_rows",
         "sluice_query_backlog_seconds",
+        "sluice_query_trigger_seconds",
         "sluice_query_retention_used_ratio",
         "sluice_query_event_time_lag_seconds",
         "sluice_query_watermark_lag_seconds",
