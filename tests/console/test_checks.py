@@ -13,7 +13,7 @@ from sluice.api import crds
 from sluice.console.clocks import Reading
 from sluice.console.doctor import installed, measured, report, rights, working
 from sluice.console.doctor.checks import Check, Verdict, bad, fine, odd
-from sluice.console.installation import Installation
+from sluice.console.installation import Installation, installation
 from sluice.console.job import Job
 from sluice.console.slo import RECORDED
 from sluice.console.trouble import Exit
@@ -187,6 +187,22 @@ def test_the_rights_that_are_examined_are_those_that_the_chart_grants(
         for name in rule.get("resourceNames", [""])
     }
     assert set(listed) == granted
+
+
+@pytest.mark.parametrize(
+    ("values", "makes"),
+    [((), True), (("makeNamespaces=false",), False), (('watchNamespaces=["shop"]',), False)],
+)
+def test_an_operator_makes_namespaces_where_it_looks_after_all_and_is_to(
+    values: tuple[str, ...], makes: bool
+) -> None:
+    from tests.support.helm import Helm, of_kind
+
+    program = find_helm()
+    if program is None:
+        pytest.skip("helm is not installed; `make cluster` builds it")
+    (body,) = of_kind(Helm(program).render(*values), "Deployment").values()
+    assert installation(body).makes_namespaces is makes
 
 
 def test_what_copies_take_is_what_the_chart_grants_in_the_whole_cluster() -> None:

@@ -637,3 +637,12 @@ def test_a_single_run_tells_each_rescale_with_its_reason(tmp_path: Path) -> None
     ]
     assert rescales
     assert all("rows/s" in line or "executors" in line for line in rescales)
+
+
+def test_where_nobody_tells_which_processors_may_be_used_all_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on macOS."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    assert running.all_processors() == 12

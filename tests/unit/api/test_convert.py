@@ -95,6 +95,11 @@ def test_fields_that_this_version_only_stores_are_named() -> None:
     assert job(scaling={"mode": "Auto"}, recovery={"target": "1m"}).not_in_force == ()
 
 
+def test_an_interval_that_was_stored_when_shorter_ones_were_taken_is_the_shortest() -> None:
+    assert job(scaling={"mode": "Auto", "interval": "1ms"}).scaling.interval == timedelta(seconds=5)
+    assert job(scaling={"mode": "Auto", "interval": "6s"}).scaling.interval == timedelta(seconds=6)
+
+
 def test_a_horizon_that_was_stored_when_shorter_ones_were_taken_is_still_read() -> None:
     assert job(scaling={"mode": "Auto", "horizon": "30s"}).scaling.horizon == timedelta(seconds=30)
 

@@ -110,6 +110,21 @@ async def test_events_are_asked_for_every_ten_seconds_however_often_a_job_is_loo
 
 
 @in_virtual_time
+async def test_what_events_told_of_a_pod_is_not_said_of_the_next_one() -> None:
+    async with world() as here:
+        pause = await waiting(here)
+        happens(here, event("FailedMount", NOT_FOUND))
+        await asyncio.sleep(pause)
+        await here.look()
+        here.gone()
+        await settles(here)
+        here.drive(pods.being_made)
+        await asyncio.sleep(6)
+        await here.look()
+        assert driver_running(here)[0] == "Pending"
+
+
+@in_virtual_time
 async def test_events_of_another_pod_of_that_name_say_nothing() -> None:
     async with world() as here:
         await waiting(here)
