@@ -399,6 +399,13 @@ _OBJECTIVES = (
         *("spec.scaling.blackouts[0].timeZone", "US", "Europe/Berlin"),
     ),
     _operator(
+        "an event comes again in a time zone that there is",
+        _event(
+            start="2026-03-20T20:00:00Z", duration="1h", every="24h", timeZone="Europe/Atlantis"
+        ),
+        *("spec.scaling.calendar[0].timeZone", "Europe/Atlantis", "Europe/Berlin"),
+    ),
+    _operator(
         "an event ends before time does",
         _event(start="9999-12-31T23:00:00Z", duration="24h"),
         *("spec.scaling.calendar[0].start", "9999-12-31T23:00:00Z", "out of range"),

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from sluice.api.v1alpha1.application import Application as ApiApplication
 from sluice.api.v1alpha1.application import Pod
 from sluice.api.v1alpha1.objectives import CalendarEvent, Recovery, Slo
+from sluice.api.v1alpha1.objectives import CalendarEvent as ApiCalendarEvent
 from sluice.api.v1alpha1.objectives import Scaling as ApiScaling
 from sluice.api.v1alpha1.objectives import Window as ApiWindow
 from sluice.api.v1alpha1.profiling import Profiling as ApiProfiling
@@ -317,6 +318,7 @@ def _scaling(declared: ApiScaling) -> Scaling:
                 factor=event.factor,
                 added=event.added,
                 every=None if event.every is None else quantities.duration(event.every),
+                time_zone=event.time_zone,
             )
             for event in declared.calendar
         ),
@@ -338,7 +340,10 @@ def _calendar_problems(declared: ApiScaling) -> Iterator[Problem]:
 
 def _window_problems(spec: StreamJobSpec) -> Iterator[Problem]:
     """Time zones that have the form of one, and are none: Europe/Atlantis."""
-    groups = {"spec.scaling.blackouts": spec.scaling.blackouts}
+    groups: dict[str, Sequence[ApiWindow | ApiCalendarEvent]] = {
+        "spec.scaling.blackouts": spec.scaling.blackouts,
+        "spec.scaling.calendar": spec.scaling.calendar,
+    }
     if spec.recovery is not None:
         groups["spec.recovery.drills.windows"] = spec.recovery.drills.windows
     for group, windows in groups.items():

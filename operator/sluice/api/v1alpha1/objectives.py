@@ -169,6 +169,12 @@ class CalendarEvent(Model):
         None,
         description="It comes again after so long, for ever: 24h, 168h. Not shorter than its duration. Default: once.",
     )
+    time_zone: str = Field(
+        "UTC",
+        max_length=64,
+        description="Time zone in which an event of whole days comes again at the same time of the day, as "
+        "Europe/Berlin.",
+    )
 
     rules = (
         positive_duration("duration"),

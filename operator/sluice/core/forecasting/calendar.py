@@ -9,7 +9,8 @@ from math import inf
 class Event:
     """A time with another load: `factor` times the ordinary rate, and `added` rows per second on top.
 
-    With `every`, it comes again after so long, for ever: a day, a week.
+    With `every`, it comes again after so long, for ever: a day, a week. Whole days are those of `time_zone`, so that it
+    comes at the same time of the day there, also after the clocks were changed.
     """
 
     start: datetime
@@ -17,6 +18,7 @@ class Event:
     factor: float = 1.0
     added: float = 0.0
     every: timedelta | None = None
+    time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
         if self.start.tzinfo is None or self.end.tzinfo is None:

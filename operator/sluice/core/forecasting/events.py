@@ -7,13 +7,19 @@ after the event; that for the event itself is right, because the same factor tak
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import isfinite
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from sluice.core.forecasting.calendar import Event as Event
 from sluice.core.forecasting.model import Flags, Values
+
+_DAY = timedelta(days=1)
+
+_CLOCKS = 900.0
+"""Seconds: where clocks are changed, it is at a quarter of an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,5 +56,20 @@ def during(event: Event, times: Values, now: datetime) -> Flags:
     """Whether it is on at moments in seconds from now."""
     since = times - (event.start - now).total_seconds()
     if event.every is not None:
-        since = np.where(since >= 0, since % event.every.total_seconds(), since)
+        local = since + _clocks_changed(event, times, now)
+        since = np.where(since >= 0, local % event.every.total_seconds(), since)
     return (since >= 0) & (since < (event.end - event.start).total_seconds())
+
+
+def _clocks_changed(event: Event, times: Values, now: datetime) -> Values:
+    """By how many seconds the clocks of its time zone are ahead of what they were at its start, at these moments."""
+    if event.every is None or event.every % _DAY:
+        return np.zeros_like(times)
+    zone = ZoneInfo(event.time_zone)
+    quarters, places = np.unique((times + now.timestamp()) // _CLOCKS, return_inverse=True)
+    offsets = [_offset(datetime.fromtimestamp(float(at) * _CLOCKS, zone)) for at in quarters]
+    return np.array(offsets)[places] - _offset(event.start.astimezone(zone))
+
+
+def _offset(moment: datetime) -> float:
+    return (moment.utcoffset() or timedelta(0)).total_seconds()

@@ -57,6 +57,32 @@ def test_what_comes_every_day_comes_today() -> None:
     assert during(daily, times, NOON).tolist() == [False, True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("zone", "every", "hour"),
+    [
+        ("Europe/Berlin", timedelta(days=1), 18),
+        ("Europe/Berlin", timedelta(days=7), 18),
+        ("Europe/Berlin", timedelta(hours=12), 19),
+        ("UTC", timedelta(days=1), 19),
+    ],
+)
+def test_what_comes_each_day_comes_at_the_same_time_of_the_day_in_summer(
+    zone: str, every: timedelta, hour: int
+) -> None:
+    """It is announced for 20:00 in Berlin in winter, which is 19:00 UTC; summer time begins on the 29th of March."""
+    start = datetime.fromisoformat("2026-03-20T20:00:00+01:00")
+    sale = Event(start=start, end=start + HOUR, factor=5, every=every, time_zone=zone)
+    for day in (20, 27):
+        evening = datetime(2026, 3, day, 19, tzinfo=UTC)
+        assert during(sale, np.array([-1.0, 0.0]), evening).tolist() == [False, True]
+    summer = datetime(2026, 4, 3, hour, tzinfo=UTC)
+    edges = np.array([-1.0, 0.0, 3599.0, 3600.0])
+    assert during(sale, edges, summer).tolist() == [False, True, True, False]
+    # All of the past is seen from a moment, also from the other side of the change.
+    back = (datetime(2026, 3, 27, 19, tzinfo=UTC) - summer).total_seconds()
+    assert during(sale, back + edges, summer).tolist() == [False, True, True, False]
+
+
 def test_nothing_recurs_before_its_first_time() -> None:
     daily = Event(start=NOON, end=NOON + HOUR, factor=2, every=timedelta(days=1))
     assert not during(daily, np.array([-86_400.0]), NOON).any()
