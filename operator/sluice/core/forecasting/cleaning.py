@@ -5,6 +5,7 @@
     zeros before the first row    no load: a stream that begins is no surprise to whoever forecasts it
     several in one step           their mean, at their mean time
     steps without any             a straight line over the gap; `known` says where
+    an hour without any           what was a day before, if that is known: a missing day is no level one
     a spike of a few steps        replaced by a straight line if the level returns after it (Hampel, 1974)
     spikes again and again        load: rows that come each quarter of an hour
     zeros in the last few steps   the last positive rate: more is needed to call a source silent
@@ -42,6 +43,9 @@ OUTLYING = 6.0
 RARE, HABIT = 0.01, 3
 """So many spikes that take more than that share of all steps since the first are no errors of measurement."""
 
+LONG_GAP, DAY = 3600.0, 86_400.0
+"""Seconds: over a shorter gap a load does not change by much."""
+
 ABSURD = 200.0
 """So many times the largest rate before it, a rate is not believed at once."""
 
@@ -74,7 +78,7 @@ def clean(history: Iterable[tuple[float, float]], step: float) -> Cleaned | NoDa
     values = np.interp(grid, moments, means)
     nearest = np.searchsorted(moments, grid).clip(1, len(moments) - 1)
     distance = np.minimum(abs(moments[nearest] - grid), abs(moments[nearest - 1] - grid))
-    flow = bridged(values, step)
+    flow = bridged(_without_long_gaps(values, distance, step), step)
     return Cleaned(
         values=_without_spikes(_without_lost_end(flow.values)),
         known=(distance <= step) & ~flow.silent,
@@ -123,6 +127,19 @@ def _means(times: Values, rates: Values, places: Values) -> tuple[Values, Values
         np.bincount(index, times, size) / counts,
         np.bincount(index, rates, size) / counts,
     )
+
+
+def _without_long_gaps(values: Values, distance: Values, step: float) -> Values:
+    """Put what was a day before where nothing was measured for long; steps have a distance in seconds to a sample."""
+    day, found = round(DAY / step), values.copy()
+    for start, end in sampling.runs(distance > step):
+        if (end - start) * step < LONG_GAP:
+            continue
+        # Of several days each follows the one before it.
+        for begin in range(max(start, day), end, day):
+            until = min(begin + day, end)
+            found[begin:until] = found[begin - day : until - day]
+    return found
 
 
 def _without_lost_end(values: Values) -> Values:

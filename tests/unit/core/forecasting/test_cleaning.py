@@ -67,6 +67,19 @@ def test_a_gap_is_filled_by_a_straight_line_and_told() -> None:
     assert result.known[29:].all()
 
 
+def test_a_day_of_which_nothing_is_known_is_like_the_one_before() -> None:
+    """A level day among others would be learned as one: the next mornings would come as a surprise."""
+    day = [1000.0] * 480 + [9000.0] * 720 + [1000.0] * 240
+    whole = minutes(*day * 5)
+    for lost in ((1, 2), (1, 3)):
+        first, last = lost[0] * 1440 + 300, lost[1] * 1440 + 600
+        result = cleaned([*whole[:first], *whole[last:]])
+        assert result.values == pytest.approx(day * 5, rel=0.01)
+        assert not result.known[first + 1 : last - 1].any()
+    early = cleaned([*whole[:100], *whole[400:]])
+    assert early.values.tolist() == day * 5, "a straight line, where no day is known before"
+
+
 @pytest.mark.parametrize("wrong", [-5.0, math.nan, math.inf, -math.inf, 1e300])
 def test_what_cannot_be_a_rate_is_no_measurement(wrong: float) -> None:
     assert cleaned(minutes(100, 100, wrong, 100, 100)).values.tolist() == [100] * 5
