@@ -86,12 +86,19 @@ if spark.version >= "4":
     spark.sql("EXECUTE IMMEDIATE 'CREATE TABLE by_text AS SELECT 1'")
     spark.conf.set("spark.sql.scripting.enabled", "true")
     spark.sql("BEGIN SELECT 1; CREATE TABLE by_script AS SELECT 1; END")
+    by_name = "WITH s AS (SELECT 1 AS id) INSERT INTO IDENTIFIER(:t) SELECT id FROM s"
+    spark.sql(by_name, args={"t": "told"})
+    by_name = "WITH s AS (SELECT 1 AS id) SELECT count(*) AS n FROM IDENTIFIER(:t), s"
+    assert spark.sql(by_name, args={"t": "here"}).first().n == 3
     assert [row.x for row in spark.sql("BEGIN DECLARE x INT; SET x = 7; SELECT x; END").collect()] == [7]
 here.foreach(lambda row: pathlib.Path("out/each-row").write_text("a row"))
 here.foreachPartition(lambda rows: pathlib.Path("out/each-part").write_text("rows"))
 print(spark.sql("CREATE TABLE IF NOT EXISTS told (id BIGINT) USING parquet").collect())
 spark.sql("INSERT INTO told SELECT id FROM {rows}", rows=here)
 spark.sql("FROM here INSERT INTO told SELECT id INSERT INTO other SELECT id")
+spark.sql("WITH s AS (SELECT 1 AS id) INSERT INTO told SELECT id FROM s")
+spark.sql("WITH s AS (SELECT 1 AS id) MERGE INTO told t USING s ON t.id = s.id WHEN MATCHED THEN DELETE")
+spark.sql("WITH s AS (SELECT 1 AS id) DELETE FROM told WHERE id IN (SELECT id FROM s)")
 print(spark.catalog.createTable("listed", source="parquet", schema=here.schema).count())
 print(spark.catalog.tableExists("listed"), spark.catalog.currentDatabase())
 spark.sql("SELECT * FROM here WHERE id > :least", args={"least": 0}).createTempView("many")

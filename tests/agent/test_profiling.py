@@ -271,6 +271,7 @@ KAFKA_OPTIONS = {
     "startingTimestamp": "1",
     "startingOffsetsByTimestamp": "{}",
     "kafka.group.id": "views",
+    "kafka.consumer.commit.groupid": "views",
     "groupIdPrefix": "views",
     "maxOffsetsPerTrigger": "9000",
     "minOffsetsPerTrigger": "8000",

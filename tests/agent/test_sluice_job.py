@@ -43,6 +43,7 @@ print("rows", lines("rows"))
 me = sluice_job.identity()
 print(me.uid, me.incarnation, me.batch(7))
 print(sluice_job.transaction(7))
+print(sluice_job.transaction(7, "late"))
 spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
 try:
     write(rows(9), 3)
@@ -100,12 +101,13 @@ def test_a_batch_that_runs_again_is_written_once(pyz: Path, tmp_path: Path) -> N
     }
     done = under_agent(pyz, ["main.py"], tmp_path, **environment)
     assert done.exit_code == 0, done.stderr
-    *told, refused = done.stdout.splitlines()[-5:]
+    *told, refused = done.stdout.splitlines()[-6:]
     assert told == [
         "files 12",
         "rows 21",
         "uid-7 4 uid-7/4/7",
         "{'txnAppId': 'query-1', 'txnVersion': '7'}",
+        "{'txnAppId': 'query-1/late', 'txnVersion': '7'}",
     ]
     assert "call it within foreachBatch" in refused
 

@@ -49,7 +49,9 @@ class Plan:
 
 
 def sequence(elements: tuple[Any, ...]) -> Any:
-    return SimpleNamespace(size=lambda: len(elements), apply=elements.__getitem__)
+    return SimpleNamespace(
+        size=lambda: len(elements), apply=elements.__getitem__, isEmpty=lambda: not elements
+    )
 
 
 def java_class(name: str, home: str) -> Any:
@@ -92,6 +94,30 @@ def test_what_an_extension_adds_writes_unless_it_says_that_it_tells_something(
     plan: Plan, writes: str | None
 ) -> None:
     assert statements.writing(session(plan), "any text") == writes
+
+
+UNNAMED = "PlanWithUnresolvedIdentifier"
+
+
+@pytest.mark.parametrize(
+    ("plan", "writes"),
+    [
+        (Plan("MergeIntoTable", is_command=True), "MergeIntoTable"),
+        (Plan(UNNAMED), UNNAMED),
+        (Plan(UNNAMED, below=(Plan("Project"),)), UNNAMED),
+        (Plan("Project", below=(Plan(UNNAMED),)), None),
+        (Plan("Union", below=(Plan("Project", below=(Plan(UNNAMED),)), Plan("Project"))), None),
+        (Plan("Union", below=(Plan(UNNAMED), Plan(UNNAMED))), UNNAMED),
+        (Plan("Project"), None),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Plan) else str(value),
+)
+def test_a_statement_that_is_given_queries_by_name_writes_as_it_does_without(
+    plan: Plan, writes: str | None
+) -> None:
+    assert statements.writing(session(plan), "any text") == writes
+    named = Plan("UnresolvedWith", below=(plan,))
+    assert statements.writing(session(named), "WITH q AS ...") == writes
 
 
 READS, SETS = Plan("Project"), Plan("SetVariable", is_command=True)

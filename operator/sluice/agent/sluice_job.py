@@ -83,9 +83,13 @@ def once(write: Write, ledger: str) -> Write:
     return write_once
 
 
-def transaction(batch_id: int) -> dict[str, str]:
-    """Options of Delta Lake's writer that make it skip a batch that it has: txnAppId and txnVersion."""
-    return {"txnAppId": _query(), "txnVersion": str(batch_id)}
+def transaction(batch_id: int, part: str = "") -> dict[str, str]:
+    """Options of Delta Lake's writer that make it skip a batch that a table has: txnAppId and txnVersion.
+
+    Of several writes to one table within a batch each needs a `part` of its own, or all but the first are skipped.
+    """
+    query = _query()
+    return {"txnAppId": f"{query}/{part}" if part else query, "txnVersion": str(batch_id)}
 
 
 def _query() -> str:

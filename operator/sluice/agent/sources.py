@@ -28,9 +28,11 @@ _READ_AS_THEY_ARE = frozenset(
 # Files that were read are deleted or moved, and so would be those that the job has not read yet.
 _TAKES_FILES_AWAY = "cleansource"
 
-# Spark prefers the first two to startingOffsets, and the group id to the prefix.
+# Spark prefers the first two to startingOffsets, and the group id to the prefix. By the last one, listeners that commit
+# the offsets of the job in Kafka know its group.
 _TAKEN_AWAY = frozenset(
-    """startingtimestamp startingoffsetsbytimestamp startingoffsetsbytimestampstrategy kafka.group.id""".split()
+    """startingtimestamp startingoffsetsbytimestamp startingoffsetsbytimestampstrategy kafka.group.id
+    kafka.consumer.commit.groupid""".split()
 )
 
 

@@ -19,7 +19,10 @@ _OF_SPARK = (_COMMAND, "org.apache.spark.sql.execution.SparkSqlParser")
 
 # Statements that write although their class is none of Spark's commands. The last one is known when it runs only.
 _WRITES = frozenset("InsertIntoStatement InsertIntoDir Call UnresolvedExecuteImmediate".split())
+# Any statement on what an IDENTIFIER names; as a part of a query, without a plan below, it is a table to read.
 _UNNAMED = "PlanWithUnresolvedIdentifier"
+# What may be around a statement: queries that it is given by name, and other inserts of the same rows.
+_AROUND = frozenset("UnresolvedWith Union".split())
 
 _OF_THE_SESSION = frozenset(
     """SetCommand ResetCommand SetCatalogAndNamespace SetNamespaceCommand SetCatalogCommand
@@ -65,19 +68,35 @@ def _writing_plan(session: Any, plan: Any) -> str | None:
     kind = _kind(plan)
     if kind in _OF_THE_SESSION or kind.startswith(_TELLING):
         return None
+    if any(_kind(one) == _UNNAMED for one in _statements(plan)):
+        return _UNNAMED
     classes = session._jvm.java.lang.Class
-    if kind == _UNNAMED or classes.forName(_COMMAND).isInstance(plan):
-        return kind
+    command = classes.forName(_COMMAND)
     homes = {_home(classes.forName(name)) for name in _OF_SPARK}
-    return next((_kind(part) for part in _parts(plan) if _writes(part, homes)), None)
+    return next((_kind(part) for part in _parts(plan) if _writes(part, command, homes)), None)
 
 
-def _writes(plan: Any, homes: set[str]) -> bool:
-    return _kind(plan) in _WRITES or _home(plan.getClass()) not in homes
+def _writes(plan: Any, command: Any, homes: set[str]) -> bool:
+    kind = _kind(plan)
+    is_named = kind != _UNNAMED or plan.children().isEmpty()
+    return (
+        kind in _WRITES
+        or not is_named
+        or command.isInstance(plan)
+        or _home(plan.getClass()) not in homes
+    )
+
+
+def _statements(plan: Any) -> Iterator[Any]:
+    if _kind(plan) not in _AROUND:
+        yield plan
+        return
+    for child in _elements(plan.children()):
+        yield from _statements(child)
 
 
 def _parts(plan: Any) -> Iterator[Any]:
-    """Walk a plan from its root: an insert may stand below the queries that it is given by name."""
+    """Walk a plan from its root: what writes may stand below the queries that it is given by name."""
     yield plan
     for child in _elements(plan.children()):
         yield from _parts(child)
