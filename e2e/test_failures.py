@@ -92,7 +92,7 @@ def test_the_condition_tells_what_to_mend(
         return claim.get("status") == "False" and all(part in claim["message"] for part in parts)
 
     try:
-        failed = job.wait("the remedy", told, seconds=120)
+        failed = job.wait("the remedy", told)
         assert condition(failed, "Ready")["status"] == "False"
         assert (
             condition(failed, "Ready")["message"] == condition(failed, "DriverRunning")["message"]
@@ -143,7 +143,7 @@ def test_what_broke_the_program_or_its_executors_is_told(
             return all(part in _failures(resource).get("message", "") for part in parts)
 
         # Four executors have to be lost in a row, each of which has to start before.
-        failed = job.wait("the cause", told, seconds=240)
+        failed = job.wait("the cause", told, seconds=480)
         assert "\tat " not in failed["status"]["failures"]["message"], "frames of Java"
 
 
@@ -219,7 +219,7 @@ def test_executors_that_a_quota_refuses_cost_no_driver_and_come_when_there_is_ro
     with _quota_full(job):
         job.cluster.kubectl("scale", "sj", job.name, "-n", job.namespace, "--replicas=3")
         # By Spark's defaults the driver ends at the fourth refusal, and one comes each second at least.
-        told = job.wait("why none come", lambda it: "exceeded quota" in _fault(it), seconds=60)
+        told = job.wait("why none come", lambda it: "exceeded quota" in _fault(it), seconds=150)
         assert "Raise that ResourceQuota" in _fault(told)
         load.send(f"{job.name}-in", rate=200, records=1000)
     came = job.wait("executors", lambda it: it["status"]["executors"].get("running") == 3)

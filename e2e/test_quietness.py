@@ -40,7 +40,7 @@ def test_a_job_is_told_that_its_tasks_wait_until_its_program_spares_them_that(
         running_program(cluster, namespace, NAME, PROGRAM, application={"arguments": []}) as job,
         sender(cluster, namespace, f"{NAME}-in", rate=RATE),
     ):
-        told = job.wait("the waiting", lambda it: reason(it) == "TasksWait", seconds=180)
+        told = job.wait("the waiting", lambda it: reason(it) == "TasksWait", seconds=360)
         assert condition(told, "Progressing")["status"] == "True"
         assert '"kafka.fetch.max.wait.ms", "10"' in condition(told, "Progressing")["message"]
         job.patch(application={"arguments": ["10"]})

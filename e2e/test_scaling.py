@@ -40,6 +40,11 @@ def executors(resource: Json) -> int:
     return running
 
 
+def reason(resource: Json) -> str | None:
+    """Of the condition, if the job has it yet."""
+    return condition(resource, "ScalingActive").get("reason")
+
+
 def finished(sending: "subprocess.Popen[str]") -> Json:
     """The sender's account: all that it sent was taken."""
     account = result_of(sending)
@@ -56,7 +61,7 @@ def test_executors_follow_the_load_live_and_what_was_chosen_outlives_operator_an
         )
         grown = job.wait("more executors at work", lambda seen: executors(seen) >= 2, seconds=300)
         assert grown["status"]["incarnation"] == 1
-        assert condition(grown, "ScalingActive")["reason"] == "Deciding"
+        job.wait("decisions", lambda it: reason(it) == "Deciding", seconds=120)
         _the_notebook_tells_the_same(cluster, job, grown["status"]["chosen"])
         wait_for(
             "a decision that knows how many tasks a batch has",

@@ -81,7 +81,7 @@ def remove_namespace(cluster: Cluster, name: str) -> None:
     wait_for(
         f"end of namespace {name}",
         lambda: f'"{name}" not found' in cluster.kubectl("get", "namespace", name, check=False),
-        seconds=120,
+        seconds=300,
     )
 
 

@@ -142,7 +142,7 @@ class Load:
         wait_for(
             f"{replicas} brokers",
             lambda: len(self.cluster.list("Pod", self.namespace, "app=kafka")) == replicas,
-            seconds=60,
+            seconds=120,
         )
 
     def check(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from urllib3.exceptions import HTTPError
+
 from e2e.images.manifests import manifest, rules
 from e2e.support.api import Cluster, Json, wait_for
 
@@ -87,5 +89,6 @@ class Prometheus:
         try:
             told: Json = json.loads(done.stdout)
         except json.JSONDecodeError:
-            raise AssertionError(f"{what} {parameters}: {done.stdout}") from None
+            # Whoever waits for an answer asks again.
+            raise HTTPError(f"{what} {parameters}: {done.stdout}") from None
         return told

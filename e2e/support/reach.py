@@ -106,7 +106,7 @@ class Neighbours:
     namespace: str
     targets: Mapping[str, str]
 
-    def wait_until_reached(self, by: Mapping[str, set[str]], *, seconds: float = 20) -> None:
+    def wait_until_reached(self, by: Mapping[str, set[str]], *, seconds: float = 60) -> None:
         """Each of these pods reaches its targets, and nothing else."""
         words = [f"{target}={where}" for target, where in self.targets.items()]
         seen: dict[str, set[str]] = {}
