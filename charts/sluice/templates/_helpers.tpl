@@ -14,6 +14,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{- /* The labels of an object that others choose by theirs, which win: no key may stand twice. */}}
+{{- define "sluice.labelsWith" -}}
+{{- merge dict (.own | default dict) (include "sluice.labels" .root | fromYaml) | toYaml }}
+{{- end }}
+
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: sluice
 app.kubernetes.io/instance: {{ .Release.Name | quote }}

@@ -78,16 +78,16 @@ def _writing_plan(session: Any, plan: Any) -> str | None:
 
 def _writes(plan: Any, command: Any, homes: set[str]) -> bool:
     kind = _kind(plan)
-    is_named = kind != _UNNAMED or plan.children().isEmpty()
     return (
         kind in _WRITES
-        or not is_named
+        or (kind == _UNNAMED and not plan.children().isEmpty())
         or command.isInstance(plan)
         or _home(plan.getClass()) not in homes
     )
 
 
 def _statements(plan: Any) -> Iterator[Any]:
+    """Walk what is around statements, to each of them."""
     if _kind(plan) not in _AROUND:
         yield plan
         return

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from sluice.api.v1alpha1.application import Application as ApiApplication
 from sluice.api.v1alpha1.application import Pod
 from sluice.api.v1alpha1.objectives import CalendarEvent, Recovery, Slo
-from sluice.api.v1alpha1.objectives import CalendarEvent as ApiCalendarEvent
 from sluice.api.v1alpha1.objectives import Scaling as ApiScaling
 from sluice.api.v1alpha1.objectives import Window as ApiWindow
 from sluice.api.v1alpha1.profiling import Profiling as ApiProfiling
@@ -340,7 +339,7 @@ def _calendar_problems(declared: ApiScaling) -> Iterator[Problem]:
 
 def _window_problems(spec: StreamJobSpec) -> Iterator[Problem]:
     """Time zones that have the form of one, and are none: Europe/Atlantis."""
-    groups: dict[str, Sequence[ApiWindow | ApiCalendarEvent]] = {
+    groups: dict[str, Sequence[ApiWindow | CalendarEvent]] = {
         "spec.scaling.blackouts": spec.scaling.blackouts,
         "spec.scaling.calendar": spec.scaling.calendar,
     }

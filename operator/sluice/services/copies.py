@@ -51,13 +51,16 @@ class Copies:
 
     def obstacle(self, job: StreamJob, namespaces: Sequence[str]) -> Problem | None:
         """Why no copy of this job can be made in these namespaces, or in ones that are made for it."""
-        others = [one for one in namespaces if self._namespaces and one not in self._namespaces]
-        if others or not (namespaces or self.may_make_namespaces):
-            only = (
-                f"looks after {', '.join(self._namespaces)} only and " if self._namespaces else ""
-            )
-            some = "some of these" if self._namespaces else "namespaces that are there"
-            told = f"the operator {only}makes no namespaces; list {some} in spec.namespaces"
+        if self._namespaces:
+            others = [one for one in namespaces if one not in self._namespaces]
+            if others or not namespaces:
+                told = (
+                    f"the operator looks after {', '.join(self._namespaces)} only and makes no namespaces; "
+                    "list some of these in spec.namespaces"
+                )
+                return Problem(Reason.REFUSED, told)
+        elif not (self._makes or namespaces):
+            told = "the operator makes no namespaces; list namespaces that are there in spec.namespaces"
             return Problem(Reason.REFUSED, told)
         return copying.obstacle(job, namespaces)
 

@@ -161,7 +161,7 @@ class Course:
                 # With other CPU, what did harm before says nothing.
                 self.watcher.reconfigured(now)
         before, self.present = self.present, record.recoveries.present
-        if before is not None and not _goes_on_alone(before, record.recoveries):
+        if before is not None and not _is_of_one_loss(before, record.recoveries):
             self.watcher.interrupted(now)
         known, recoveries = self.absences, _all(record.recoveries)
         self.absences = beginnings(recoveries)
@@ -279,8 +279,8 @@ def _told_key(key: Key | None) -> Mapping[str, Any] | None:
     return {"image": key.image, "configuration": key.configuration, "digest": key.digest}
 
 
-def _goes_on_alone(before: Recovery, now: Recoveries) -> bool:
-    """Whether a recovery is over, or goes on with the driver that it was to end with.
+def _is_of_one_loss(before: Recovery, now: Recoveries) -> bool:
+    """Whether a recovery tells of the loss that began it: it is over, or waits for the same driver as before.
 
     One in which a further driver was lost tells of the program, or of whoever mended it; so does one for which nobody
     waits any more.

@@ -318,12 +318,18 @@ async def test_a_job_that_goes_back_to_off_has_the_executors_that_it_declares() 
         assert "decision" not in overloaded.status
 
 
+def remembered(case: Case) -> tuple[tuple[datetime, float], ...]:
+    """The metrics' server has an hour of steady load."""
+    past = tuple((NOW - timedelta(minutes=60 - minute), 500.0) for minute in range(60))
+    case.metrics.answers["sluice_query_arrived_rows_total"] = [Labelled({}, past)]
+    return past
+
+
 @in_virtual_time
 async def test_the_load_of_the_past_comes_from_the_metrics_server() -> None:
     async with world(metrics=Scraping) as here:
         quiet = Case(here, Stream(arriving=500))
-        past = tuple((NOW - timedelta(minutes=60 - minute), 500.0) for minute in range(60))
-        quiet.metrics.answers["sluice_query_arrived_rows_total"] = [Labelled({}, past)]
+        past = remembered(quiet)
         await quiet.starts(created=NOW - timedelta(days=1))
         await quiet.lives(60)
         course = here.autoscaler.course(next(iter(here.fleet)))
@@ -336,8 +342,7 @@ async def test_the_load_of_the_past_comes_from_the_metrics_server() -> None:
 async def test_the_load_of_a_job_that_had_the_name_before_is_not_this_ones() -> None:
     async with world(metrics=Scraping) as here:
         anew = Case(here, Stream(arriving=500))
-        past = tuple((NOW - timedelta(minutes=60 - minute), 500.0) for minute in range(60))
-        anew.metrics.answers["sluice_query_arrived_rows_total"] = [Labelled({}, past)]
+        remembered(anew)
         created = NOW - timedelta(minutes=20)
         await anew.starts(created=created)
         await anew.lives(60)

@@ -52,6 +52,14 @@ async def waiting(here: World) -> float:
     return pause
 
 
+async def without_its_volume(here: World) -> None:
+    """A job whose driver's pod cannot mount something, as was told at the last look."""
+    pause = await waiting(here)
+    happens(here, event("FailedMount", NOT_FOUND))
+    await asyncio.sleep(pause)
+    await here.look()
+
+
 def condition(here: World, kind: str) -> Json:
     conditions: list[Json] = here.cluster.status()["conditions"]
     return next(one for one in conditions if one["type"] == kind)
@@ -98,10 +106,7 @@ async def test_what_has_passed_is_told_no_more() -> None:
 async def test_events_are_asked_for_every_ten_seconds_however_often_a_job_is_looked_at() -> None:
     """It is with each answer of its agent, and each change of a pod, of which it may have hundreds."""
     async with world() as here:
-        pause = await waiting(here)
-        happens(here, event("FailedMount", NOT_FOUND))
-        await asyncio.sleep(pause)
-        await here.look()
+        await without_its_volume(here)
         here.cluster.refuse("list", EVENTS, AssertionError("nobody should ask"))
         await asyncio.sleep(4)
         here.drive(pods.being_made)
@@ -112,10 +117,7 @@ async def test_events_are_asked_for_every_ten_seconds_however_often_a_job_is_loo
 @in_virtual_time
 async def test_what_events_told_of_a_pod_is_not_said_of_the_next_one() -> None:
     async with world() as here:
-        pause = await waiting(here)
-        happens(here, event("FailedMount", NOT_FOUND))
-        await asyncio.sleep(pause)
-        await here.look()
+        await without_its_volume(here)
         here.gone()
         await settles(here)
         here.drive(pods.being_made)
